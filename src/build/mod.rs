@@ -1,0 +1,1 @@
+//! Version → artifact or gap. Edge.

@@ -1,0 +1,379 @@
+//! What can come of a cell: a sample, or a gap with its reason.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The result of something that a version may fail at: a value, or the gap to record in its place.
+///
+/// The tool's own failures are never an `Outcome`; they are a [`crate::error::Error`].
+pub type Outcome<T> = Result<T, Gap>;
+
+/// The part of a version's path at which it stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Getting the version from its source.
+    Fetch,
+    /// Making the artifact.
+    Build,
+    /// Starting the server until it answers.
+    Start,
+    /// Holding its answer against the expected one.
+    Check,
+    /// Running the workload.
+    Load,
+    /// Decided before anything was done with the version.
+    Plan,
+}
+
+/// Why a cell has no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapKind {
+    /// The source has no such version.
+    NotFound,
+    /// The source could not be reached.
+    Network,
+    /// The fetched bytes are not the published ones.
+    Checksum,
+    /// The archive could not be unpacked.
+    Unpack,
+    /// A build step ended with an error.
+    Failed,
+    /// A build step did not end in time.
+    Timeout,
+    /// The build ended well but left no binary where one was expected.
+    NoBinary,
+    /// The built program says that it is another version.
+    WrongVersion,
+    /// The server process ended before it answered.
+    Exited,
+    /// Somebody else's server holds the port.
+    PortTaken,
+    /// The server did not answer in time.
+    NotReady,
+    /// The server answers, but not what it should.
+    WrongAnswer,
+    /// More requests failed than the workload allows.
+    Errors,
+    /// The server died under load.
+    Crashed,
+    /// The server stopped answering under load.
+    Stalled,
+    /// The load generator was the limit, not the server.
+    GeneratorBound,
+    /// The client ran out of ports.
+    PortsExhausted,
+    /// Left out by the matrix.
+    Excluded,
+    /// Left out because the time budget was spent.
+    Budget,
+    /// The run was interrupted first.
+    Interrupted,
+}
+
+/// How long a gap is expected to last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// The same input will fail the same way again.
+    Permanent,
+    /// Trying again may help (network, time-out, no space).
+    Transient,
+    /// Somebody decided so.
+    Policy,
+}
+
+impl GapKind {
+    /// Returns the stage at which this kind of gap arises.
+    pub fn stage(self) -> Stage {
+        match self {
+            Self::NotFound | Self::Network | Self::Checksum | Self::Unpack => Stage::Fetch,
+            Self::Failed | Self::Timeout | Self::NoBinary | Self::WrongVersion => Stage::Build,
+            Self::Exited | Self::PortTaken | Self::NotReady => Stage::Start,
+            Self::WrongAnswer => Stage::Check,
+            Self::Errors
+            | Self::Crashed
+            | Self::Stalled
+            | Self::GeneratorBound
+            | Self::PortsExhausted => Stage::Load,
+            Self::Excluded | Self::Budget | Self::Interrupted => Stage::Plan,
+        }
+    }
+
+    /// Returns the class that this kind has unless something more is known.
+    pub fn class(self) -> Class {
+        match self {
+            Self::NotFound
+            | Self::Unpack
+            | Self::Failed
+            | Self::NoBinary
+            | Self::WrongVersion
+            | Self::Exited
+            | Self::NotReady
+            | Self::WrongAnswer
+            | Self::Errors
+            | Self::Crashed
+            | Self::Stalled => Class::Permanent,
+            Self::Network
+            | Self::Checksum
+            | Self::Timeout
+            | Self::PortTaken
+            | Self::GeneratorBound
+            | Self::PortsExhausted
+            | Self::Interrupted => Class::Transient,
+            Self::Excluded | Self::Budget => Class::Policy,
+        }
+    }
+
+    /// Returns the name used in journals and reports, `not-found` for [`GapKind::NotFound`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotFound => "not-found",
+            Self::Network => "network",
+            Self::Checksum => "checksum",
+            Self::Unpack => "unpack",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::NoBinary => "no-binary",
+            Self::WrongVersion => "wrong-version",
+            Self::Exited => "exited",
+            Self::PortTaken => "port-taken",
+            Self::NotReady => "not-ready",
+            Self::WrongAnswer => "wrong-answer",
+            Self::Errors => "errors",
+            Self::Crashed => "crashed",
+            Self::Stalled => "stalled",
+            Self::GeneratorBound => "generator-bound",
+            Self::PortsExhausted => "ports-exhausted",
+            Self::Excluded => "excluded",
+            Self::Budget => "budget",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl fmt::Display for GapKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Fetch => "fetch",
+            Self::Build => "build",
+            Self::Start => "start",
+            Self::Check => "check",
+            Self::Load => "load",
+            Self::Plan => "plan",
+        })
+    }
+}
+
+/// Why a cell has no number: a recorded result, never a hole and never a zero.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// Where the version stopped.
+    pub stage: Stage,
+    /// What happened.
+    pub kind: GapKind,
+    /// Whether trying again may help.
+    pub class: Class,
+    /// One line for a person.
+    pub cause: String,
+    /// The first real error lines of the log, at most a few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// The whole log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<PathBuf>,
+}
+
+impl Gap {
+    /// Makes a gap with the stage and class that belong to its kind.
+    pub fn new(kind: GapKind, cause: impl Into<String>) -> Self {
+        Self {
+            stage: kind.stage(),
+            kind,
+            class: kind.class(),
+            cause: cause.into(),
+            errors: Vec::new(),
+            log: None,
+        }
+    }
+
+    /// Adds the first error lines found in the log.
+    #[must_use]
+    pub fn with_errors(mut self, errors: Vec<String>) -> Self {
+        self.errors = errors;
+        self
+    }
+
+    /// Adds where the whole log is.
+    #[must_use]
+    pub fn with_log(mut self, log: impl Into<PathBuf>) -> Self {
+        self.log = Some(log.into());
+        self
+    }
+
+    /// Sets the class where more is known than the kind tells.
+    #[must_use]
+    pub fn with_class(mut self, class: Class) -> Self {
+        self.class = class;
+        self
+    }
+}
+
+/// What building a cell gives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// The hash of everything that decides the build, 64 hexadecimal digits.
+    pub key: String,
+    /// The version's own folder or file (`{src}`).
+    pub src: PathBuf,
+    /// The scratch folder of the build (`{work}`).
+    pub work: PathBuf,
+    /// The folder for what the build leaves (`{out}`).
+    pub out: PathBuf,
+    /// The program to start (`{binary}`), where the matrix or the package names one.
+    pub binary: Option<PathBuf>,
+    /// Wall time of fetching and building, in seconds; that of the first time when it came from the cache.
+    pub seconds: f64,
+    /// Whether it was found in the cache.
+    pub cached: bool,
+}
+
+/// Mean, least and greatest of a duration, in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Arithmetic mean, ms.
+    pub mean: f64,
+    /// Greatest value, ms.
+    pub max: f64,
+    /// Least value, ms.
+    pub min: f64,
+    /// How many values.
+    pub count: u64,
+}
+
+/// Latency of answers in milliseconds, from sending the request to the last byte of the answer.
+///
+/// The load is a closed loop, so the mean is connections ÷ throughput and not a second finding.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Arithmetic mean, ms.
+    pub mean: f64,
+    /// Standard deviation, ms.
+    pub sd: f64,
+    /// Median, ms.
+    pub p50: f64,
+    /// 75th percentile, ms.
+    pub p75: f64,
+    /// 90th percentile, ms.
+    pub p90: f64,
+    /// 99th percentile, ms.
+    pub p99: f64,
+    /// 99.9th percentile, ms.
+    pub p99_9: f64,
+    /// Greatest value, ms.
+    pub max: f64,
+}
+
+/// Why a request got no right answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// The server refused the connection.
+    Refused,
+    /// The connection was reset.
+    Reset,
+    /// The server closed the connection before or inside an answer.
+    Closed,
+    /// No whole answer in time.
+    Timeout,
+    /// The bytes are not an HTTP answer.
+    Malformed,
+    /// An answer with another status than the checked one.
+    BadStatus,
+    /// An answer with another length than the checked one.
+    BadLength,
+    /// The client had no local port left; not the server's fault.
+    PortsExhausted,
+    /// Any other failure of the client's own system calls.
+    Client,
+}
+
+/// What the load generator counted for one server over the measured part of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadFigures {
+    /// Whole right answers.
+    pub answers: u64,
+    /// Measured time, s.
+    pub seconds: f64,
+    /// Body bytes received.
+    pub body_bytes: u64,
+    /// All bytes received: heads, bodies and framing.
+    pub wire_bytes: u64,
+    /// Connections opened since the load began, warm-up included.
+    pub connections_opened: u64,
+    /// Time to establish a connection; counted since the load began, as keep-alive opens them all in the warm-up.
+    pub connect: Spread,
+    /// From sending a request to the first byte of its answer.
+    pub first_response: Spread,
+    /// From sending a request to the last byte of its answer.
+    pub latency: Latency,
+    /// Failed requests by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<ErrorKind, u64>,
+}
+
+impl LoadFigures {
+    /// Returns how many requests failed.
+    pub fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// Returns right answers per second, `http_load`'s fetches/sec; 0 when nothing was measured.
+    pub fn fetches_per_second(&self) -> f64 {
+        if self.seconds > 0.0 {
+            #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+            return self.answers as f64 / self.seconds;
+        }
+        0.0
+    }
+}
+
+/// What one server's process tree used.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resources {
+    /// CPU time of the whole tree over the measured part, s.
+    pub cpu_seconds: f64,
+    /// Greatest resident set of the tree, bytes.
+    pub rss_peak_bytes: u64,
+    /// Proportional set of the tree at the end, bytes; none where the kernel does not tell.
+    pub pss_bytes: Option<u64>,
+    /// Threads of the tree at the end.
+    pub threads: u64,
+    /// Processes of the tree at the end.
+    pub processes: u64,
+}
+
+/// What one session says of one cell. A launch, not a window, is the unit of replication.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// What the client counted.
+    pub load: LoadFigures,
+    /// What the server used.
+    pub resources: Resources,
+    /// From the start of the process to the first right answer, ms.
+    pub startup_ms: f64,
+    /// Answers given before measuring began.
+    pub warmup_answers: u64,
+    /// Whether CPU per request had stopped trending when measuring began.
+    pub steady: bool,
+}

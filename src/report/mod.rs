@@ -1,0 +1,1 @@
+//! Run → what to say → how to say it. Pure.

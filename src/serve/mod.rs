@@ -1,0 +1,1 @@
+//! Artifact → instance. Edge.

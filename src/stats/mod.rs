@@ -1,0 +1,1 @@
+//! Numbers in, numbers and warnings out. Pure.

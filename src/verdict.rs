@@ -1,0 +1,119 @@
+//! Samples → comparisons → verdicts. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Gap;
+use crate::version::Pair;
+
+/// What is concluded of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The candidate is worse.
+    Regression,
+    /// The candidate is better.
+    Improvement,
+    /// Any difference is smaller than the margin.
+    Same,
+    /// Not enough evidence.
+    Unknown,
+    /// The two may not be compared.
+    Incomparable,
+}
+
+/// The number that decides a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Right answers per second; more is better.
+    Throughput,
+    /// The server's CPU time per answer; less is better. It decides where a race was not fair.
+    CpuPerAnswer,
+}
+
+/// What is known of a pair. Effects are log ratios of speed: candidate − baseline, negative is slower.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The pair.
+    pub pair: Pair,
+    /// The number that decided.
+    pub metric: Metric,
+    /// The conclusion.
+    pub verdict: Verdict,
+    /// Mean log ratio over sessions; none when there are none.
+    pub effect: Option<f64>,
+    /// Interval of the effect at the level adjusted for the number of pairs.
+    pub interval: Option<(f64, f64)>,
+    /// p after Holm's correction over all pairs of the run.
+    pub adjusted_p: Option<f64>,
+    /// Standard deviation of the sessions' log ratios.
+    pub sd: Option<f64>,
+    /// Sessions that count.
+    pub sessions: usize,
+    /// Whether fresh sessions confirmed a flag; none where none were asked for or held.
+    pub confirmed: Option<bool>,
+    /// For `unknown`: how many more sessions it would take, by the noise seen.
+    pub sessions_needed: Option<u32>,
+    /// What a reader should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// What a reader of a comparison should know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Warning {
+    /// Fewer sessions than planned.
+    FewSessions {
+        /// Sessions that count.
+        held: usize,
+        /// Sessions planned.
+        planned: u32,
+    },
+    /// CPU shares of the racing servers differed, so throughput was not valid.
+    UnfairRace {
+        /// Greatest difference of shares between the two, as a share.
+        difference: f64,
+    },
+    /// The load generator was the limit in this many sessions.
+    GeneratorBound {
+        /// Sessions.
+        sessions: usize,
+    },
+    /// Measuring began before CPU per answer was steady, in this many launches.
+    Unsteady {
+        /// Launches.
+        launches: usize,
+    },
+    /// Launches of one version settle at two levels.
+    Bimodal {
+        /// The cell.
+        cell: usize,
+    },
+    /// A step was flagged by the first sessions and not confirmed by fresh ones.
+    NotConfirmed,
+}
+
+/// The level of one cell: what the table shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// The cell's index.
+    pub cell: usize,
+    /// Right answers per second of the server alone, fitted so that ratios of neighbours are the verdicts' effects.
+    pub fetches_per_second: f64,
+    /// Standard error of its logarithm.
+    pub relative_error: f64,
+}
+
+/// What a whole run says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// Pairs of neighbours in order.
+    pub comparisons: Vec<Comparison>,
+    /// A level for each measured cell, in order.
+    pub levels: Vec<Level>,
+    /// A gap for each cell that has no number, in order.
+    pub gaps: Vec<(usize, Gap)>,
+    /// Cells that have neither yet: the run has not come to them.
+    pub pending: Vec<usize>,
+}
