@@ -3,11 +3,13 @@
 //! The types here are what the rest of the program works with; `wire` holds the shape of the TOML file. Whatever is
 //! checked at this door is not checked again behind it.
 
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
 
 use crate::version::Order;
 
@@ -114,6 +116,16 @@ pub enum Select {
     Last(usize),
     /// Every Nth, counted back from the last.
     Every(usize),
+}
+
+impl Select {
+    /// Returns whether it selects from release lines, which only semantic versions have.
+    pub fn needs_lines(self) -> bool {
+        match self {
+            Self::LastPatchPerMinor | Self::LastPerMajor => true,
+            Self::All | Self::Last(_) | Self::Every(_) => false,
+        }
+    }
 }
 
 /// A named axis.
