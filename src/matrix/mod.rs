@@ -7,6 +7,7 @@ mod convert;
 mod diagnostic;
 mod document;
 mod parse;
+pub mod project;
 pub mod schema;
 mod shape;
 pub mod template;
