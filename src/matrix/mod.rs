@@ -6,6 +6,7 @@
 mod convert;
 mod diagnostic;
 mod document;
+pub mod expand;
 mod parse;
 pub mod project;
 pub mod schema;

@@ -1,0 +1,786 @@
+//! From a matrix and the versions that its source has to the cells that are measured, and why the others are not. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::diagnostic::{did_you_mean, nearest};
+use super::{Axis, Matrix, Range, Select, Wanted, values};
+use crate::error::{Error, Kind, Result};
+use crate::version::{self, Cell, Order, Version};
+
+/// What the command line wants of a matrix. Nothing given is what the matrix says itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Selection {
+    /// Which versions, in place of the matrix's `versions`; its `select` then counts only if `select` is given too.
+    pub wanted: Option<Wanted>,
+    /// Which of them, in place of the matrix's `select`.
+    pub select: Option<Select>,
+    /// Only the last so many of what is selected then.
+    pub last: Option<usize>,
+    /// At most so many versions, the last ones.
+    pub limit: Option<usize>,
+    /// Axis values to keep: `(axis, value)`. Values of one axis add up, axes narrow one another.
+    pub only: Vec<(String, String)>,
+    /// Versions, cells or `axis=value` to leave out.
+    pub skip: Vec<String>,
+}
+
+/// The cells of a matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expansion {
+    /// The cells: for each combination of axis values a chain, its versions in order.
+    pub cells: Vec<Cell>,
+    /// Cells whose version was asked for by name and is not in the source: `not-found` gaps in their place.
+    pub missing: Vec<usize>,
+    /// Versions, or cells, that are left out, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// Reads versions as the command line gives them: nothing for all, one range (`^18`, `20.0.0..22.0.0`), or names.
+pub fn parse_selector(words: &[String]) -> Result<Wanted> {
+    match words {
+        [] => Ok(Wanted::All),
+        [only] if is_range(only) => {
+            let range = values::range(only).map_err(|wrong| {
+                let message = format!("`{only}` {}", wrong.what);
+                Error::new(Kind::Usage, message)
+                    .because(wrong.why)
+                    .hint(wrong.help)
+            });
+            range.map(Wanted::Range)
+        }
+        names => match names.iter().find(|name| is_range(name)) {
+            Some(range) => {
+                let message = format!("`{range}` is a range among {} words", names.len());
+                let hint = "give one range, in quotes if it has spaces, or the names of versions";
+                Err(Error::new(Kind::Usage, message).hint(hint))
+            }
+            None => Ok(Wanted::Names(names.to_vec())),
+        },
+    }
+}
+
+/// Reads a selection as the command line gives it: `all`, `last-patch-per-minor`, `last-per-major`, `last:N`, `every:N`.
+pub fn parse_select(word: &str) -> Result<Select> {
+    values::select(word).map_err(|wrong| {
+        Error::new(Kind::Usage, format!("`{word}` {}", wrong.what))
+            .because(wrong.why)
+            .hint(wrong.help)
+    })
+}
+
+fn is_range(word: &str) -> bool {
+    let wildcard = || word.split('.').any(|part| ["*", "x", "X"].contains(&part));
+    let operator = word.starts_with(['^', '~', '=', '<', '>', '*']);
+    operator
+        || word.contains("..")
+        || word.contains(',')
+        || (wildcard() && values::range(word).is_ok())
+}
+
+/// Makes the cells of a matrix from the versions that its source has, in the source's order.
+///
+/// It is an error if no version or no combination of axis values is left, or if the selection names what there is not.
+pub fn expand(matrix: &Matrix, available: &[String], selection: &Selection) -> Result<Expansion> {
+    let mut chooser = Chooser::new(matrix, available, selection);
+    let versions = chooser.versions()?;
+    let mut left_out = chooser.left_out;
+    let mut cells = Vec::new();
+    let mut missing = Vec::new();
+    for axes in combinations(&matrix.axes, selection)? {
+        for entry in &versions {
+            let cell = cell(&entry.version, &axes, &matrix.axes);
+            if selection.skip.contains(&cell.id) {
+                left_out.push((cell.id, "skipped".to_owned()));
+                continue;
+            }
+            if !entry.exists {
+                missing.push(cells.len());
+            }
+            cells.push(cell);
+        }
+    }
+    if cells.is_empty() {
+        let message = format!("every cell of {} is skipped", matrix.file.display());
+        return Err(Error::new(Kind::Usage, message).hint("leave out one `--skip`"));
+    }
+    Ok(Expansion {
+        cells,
+        missing,
+        left_out,
+    })
+}
+
+fn cell(version: &Version, axes: &BTreeMap<String, String>, order: &[Axis]) -> Cell {
+    let mut id = version.name.clone();
+    for axis in order {
+        if let Some(value) = axes.get(&axis.name) {
+            id = format!("{id} {}={value}", axis.name);
+        }
+    }
+    Cell {
+        id,
+        version: version.clone(),
+        axes: axes.clone(),
+    }
+}
+
+/// A version on its way through the selection.
+#[derive(Debug, Clone, PartialEq)]
+struct Entry {
+    version: Version,
+    /// Whether the source has it.
+    exists: bool,
+}
+
+struct Chooser<'a> {
+    matrix: &'a Matrix,
+    available: &'a [String],
+    selection: &'a Selection,
+    wanted: &'a Wanted,
+    left_out: Vec<(String, String)>,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(matrix: &'a Matrix, available: &'a [String], selection: &'a Selection) -> Self {
+        Self {
+            matrix,
+            available,
+            selection,
+            wanted: selection.wanted.as_ref().unwrap_or(&matrix.source.versions),
+            left_out: Vec::new(),
+        }
+    }
+
+    /// Returns the versions that are measured, in order.
+    fn versions(&mut self) -> Result<Vec<Entry>> {
+        self.check_skip()?;
+        let entries = self.wanted()?;
+        let entries = self.skip(entries);
+        let entries = self.select(entries)?;
+        let entries = self.keep_last(entries, self.selection.last, "--last");
+        let entries = self.keep_last(entries, self.selection.limit, "--limit");
+        if entries.iter().any(|entry| entry.exists) {
+            Ok(entries)
+        } else {
+            Err(self.nothing_selected(&entries))
+        }
+    }
+
+    /// Returns the wanted versions in order, with those that are asked for by name and do not exist.
+    fn wanted(&mut self) -> Result<Vec<Entry>> {
+        let order = self.matrix.source.order;
+        let (versions, placeless) = version::order(self.available, order);
+        for name in placeless {
+            self.leave_out(&name, "not a semantic version");
+        }
+        let mut kept = Vec::new();
+        for version in versions {
+            match version::unwanted(&version, self.wanted, self.matrix.source.prerelease) {
+                Some(why) => self.leave_out(&version.name, why),
+                None => kept.push(version),
+            }
+        }
+        match self.wanted {
+            Wanted::All | Wanted::Range(_) => Ok(kept.into_iter().map(Entry::existing).collect()),
+            Wanted::Names(names) => self.named(names, &kept),
+        }
+    }
+
+    fn named(&self, names: &[String], existing: &[Version]) -> Result<Vec<Entry>> {
+        let mut entries: Vec<Entry> = Vec::new();
+        for name in names {
+            let found = existing.iter().find(|version| version.name == *name);
+            let found = found.or_else(|| {
+                let same = |version: &&Version| version::same_version(&version.name, name);
+                existing.iter().find(same)
+            });
+            let entry = match found {
+                Some(version) => Entry::existing(version.clone()),
+                None => self.missing(name)?,
+            };
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
+        match self.matrix.source.order {
+            Order::Semver => entries.sort_by(|a, b| a.version.semver.cmp(&b.version.semver)),
+            Order::Listed => entries.sort_by_key(|entry| self.place_in_list(&entry.version.name)),
+        }
+        Ok(entries)
+    }
+
+    /// The matrix's own names are an order; those typed on the command line are not.
+    fn place_in_list(&self, name: &str) -> usize {
+        let list = match &self.matrix.source.versions {
+            Wanted::Names(names) => names,
+            Wanted::All | Wanted::Range(_) => self.available,
+        };
+        let place = list
+            .iter()
+            .position(|listed| version::same_version(listed, name));
+        place.unwrap_or(list.len())
+    }
+
+    fn missing(&self, name: &str) -> Result<Entry> {
+        let version = match self.matrix.source.order {
+            Order::Listed => Some(Version::listed(name)),
+            Order::Semver => Version::semantic(name),
+        };
+        let entry = version.map(|version| Entry {
+            version,
+            exists: false,
+        });
+        entry.ok_or_else(|| {
+            let message =
+                format!("`{name}` is not a version, and has no place in the order `semver`");
+            let error = Error::new(Kind::Usage, message);
+            match self.suggestions(name).as_slice() {
+                [] => error.hint(format!(
+                    "give a whole version, or a range such as `^{name}`"
+                )),
+                near => error.hint(format!("{}, or a range such as `^{name}`", near.join(", "))),
+            }
+        })
+    }
+
+    fn skip(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
+        let skipped = |entry: &Entry| {
+            let names = self.selection.skip.iter();
+            names
+                .clone()
+                .any(|name| version::same_version(name, &entry.version.name))
+        };
+        let (out, kept): (Vec<_>, Vec<_>) = entries.into_iter().partition(skipped);
+        for entry in out {
+            self.leave_out(&entry.version.name, "skipped");
+        }
+        kept
+    }
+
+    /// Versions that do not exist are no part of the selection: they stay, to be shown as gaps.
+    fn select(&mut self, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+        let select = match (self.selection.select, &self.selection.wanted) {
+            (Some(select), _) => select,
+            (None, Some(_)) => Select::All,
+            (None, None) => self.matrix.source.select,
+        };
+        if select.needs_lines() && self.matrix.source.order == Order::Listed {
+            let message = "versions in the order `listed` have no lines to select the last of";
+            return Err(Error::new(Kind::Usage, message).hint("select with `last:N` or `every:N`"));
+        }
+        let existing = entries.iter().filter(|entry| entry.exists);
+        let existing: Vec<Version> = existing.map(|entry| entry.version.clone()).collect();
+        let mut reasons = version::select(&existing, select).into_iter();
+        let mut kept = Vec::new();
+        for entry in entries {
+            let reason = if entry.exists {
+                reasons.next().flatten()
+            } else {
+                None
+            };
+            match reason {
+                Some(why) => self.leave_out(&entry.version.name, why),
+                None => kept.push(entry),
+            }
+        }
+        Ok(kept)
+    }
+
+    fn keep_last(
+        &mut self,
+        mut entries: Vec<Entry>,
+        count: Option<usize>,
+        option: &str,
+    ) -> Vec<Entry> {
+        let Some(count) = count else {
+            return entries;
+        };
+        let kept = entries.split_off(entries.len().saturating_sub(count));
+        for entry in entries {
+            self.leave_out(
+                &entry.version.name,
+                &format!("not among the last {count} (`{option}`)"),
+            );
+        }
+        kept
+    }
+
+    fn leave_out(&mut self, name: &str, why: &str) {
+        self.left_out.push((name.to_owned(), why.to_owned()));
+    }
+
+    /// A word that skips nothing anywhere is a typing error.
+    fn check_skip(&self) -> Result<()> {
+        let pairs: Vec<String> = self.matrix.axes.iter().flat_map(pairs_of).collect();
+        for word in &self.selection.skip {
+            let name = word.split(' ').next().unwrap_or_default();
+            let version = self.available.iter().any(|version| {
+                version::same_version(version, name)
+                    || version == word
+                    || word.starts_with(&format!("{version} "))
+            });
+            let named = matches!(self.wanted, Wanted::Names(names) if names.contains(word));
+            if version || named || pairs.contains(word) {
+                continue;
+            }
+            let message = format!("`--skip {word}` names no version, cell or axis value");
+            let candidates = self.available.iter().chain(&pairs).map(String::as_str);
+            let error = Error::new(Kind::Usage, message);
+            return Err(match did_you_mean(word, candidates) {
+                Some(suggestion) => error.hint(suggestion),
+                None => error.hint("`harness list` shows what there is"),
+            });
+        }
+        Ok(())
+    }
+
+    fn nothing_selected(&self, missing: &[Entry]) -> Error {
+        let file = self.matrix.file.display();
+        let message = format!("no version to measure in {file}");
+        let error = Error::new(Kind::Configuration, message).because(self.why_nothing(missing));
+        let error = match self.available_in_words() {
+            Some(available) => error.because(available),
+            None => error,
+        };
+        error.hint(match (self.available.is_empty(), &self.selection.wanted) {
+            (true, _) => "correct `[source]`: its name, its folder or its registry".to_owned(),
+            (false, Some(_)) => self.ask_for("ask for"),
+            (false, None) => self.ask_for("change `versions` in `[source]`, to"),
+        })
+    }
+
+    fn why_nothing(&self, missing: &[Entry]) -> String {
+        if self.available.is_empty() {
+            return "the source has no versions at all".to_owned();
+        }
+        if !missing.is_empty() {
+            let names: Vec<&str> = missing
+                .iter()
+                .map(|entry| entry.version.name.as_str())
+                .collect();
+            return format!("the source does not have {}", names.join(", "));
+        }
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for (_, why) in &self.left_out {
+            *counts.entry(why.as_str()).or_default() += 1;
+        }
+        let counts: Vec<String> = counts
+            .iter()
+            .map(|(why, count)| format!("{count} ({why})"))
+            .collect();
+        let all = self.available.len();
+        format!(
+            "of the source's {all} versions all are left out: {}",
+            counts.join(", ")
+        )
+    }
+
+    fn available_in_words(&self) -> Option<String> {
+        let (versions, _) = version::order(self.available, self.matrix.source.order);
+        let first = &versions.first()?.name;
+        let last = &versions.last()?.name;
+        Some(format!("the source's versions go from {first} to {last}"))
+    }
+
+    fn ask_for(&self, verb: &str) -> String {
+        let word = match self.wanted {
+            Wanted::Names(names) => names.first().cloned(),
+            Wanted::Range(Range::Between(first, _)) => Some(first.to_string()),
+            Wanted::Range(Range::Requirement(requirement)) => {
+                requirement.comparators.first().map(|comparator| {
+                    let or_zero = Option::unwrap_or_default;
+                    format!(
+                        "{}.{}.{}",
+                        comparator.major,
+                        or_zero(comparator.minor),
+                        or_zero(comparator.patch)
+                    )
+                })
+            }
+            Wanted::All => None,
+        };
+        match self.suggestions(&word.unwrap_or_default()).as_slice() {
+            [] if self.left_out.iter().any(|(_, why)| why == "pre-release") => {
+                "write `prerelease = true` in `[source]` if you want them".to_owned()
+            }
+            [] => "`harness list` shows what there is".to_owned(),
+            near => format!("{verb} one of the nearest: {}", near.join(", ")),
+        }
+    }
+
+    /// Returns up to four available versions around a version, or the one nearest to a word.
+    fn suggestions(&self, word: &str) -> Vec<String> {
+        let (mut versions, _) = version::order(self.available, Order::Semver);
+        let Some(pivot) = Version::semantic(word) else {
+            let near = nearest(word, self.available.iter().map(String::as_str));
+            return near.map(str::to_owned).into_iter().collect();
+        };
+        let prerelease = self.matrix.source.prerelease
+            || pivot.parsed().is_some_and(|pivot| !pivot.pre.is_empty());
+        versions.retain(|version| version::unwanted(version, &Wanted::All, prerelease).is_none());
+        let after = versions.partition_point(|version| version.semver < pivot.semver);
+        let around = &versions[after.saturating_sub(2)..versions.len().min(after + 2)];
+        around.iter().map(|version| version.name.clone()).collect()
+    }
+}
+
+impl Entry {
+    fn existing(version: Version) -> Self {
+        Self {
+            version,
+            exists: true,
+        }
+    }
+}
+
+fn pairs_of(axis: &Axis) -> Vec<String> {
+    axis.values
+        .iter()
+        .map(|value| format!("{}={value}", axis.name))
+        .collect()
+}
+
+/// Returns every combination of axis values that the selection keeps; one empty one where there are no axes.
+fn combinations(axes: &[Axis], selection: &Selection) -> Result<Vec<BTreeMap<String, String>>> {
+    check_only(axes, &selection.only)?;
+    let mut combinations = vec![BTreeMap::new()];
+    for axis in axes {
+        let values = axis
+            .values
+            .iter()
+            .filter(|value| is_kept(axis, value, selection));
+        let values: Vec<&String> = values.collect();
+        if values.is_empty() {
+            let message = format!("no value of the axis `{}` is left", axis.name);
+            let hint = format!("keep one of {}", pairs_of(axis).join(", "));
+            return Err(Error::new(Kind::Usage, message).hint(hint));
+        }
+        let longer = |shorter: &BTreeMap<String, String>| {
+            let with = |value: &&String| {
+                let mut longer = shorter.clone();
+                longer.insert(axis.name.clone(), (*value).clone());
+                longer
+            };
+            values.iter().map(with).collect::<Vec<_>>()
+        };
+        combinations = combinations.iter().flat_map(longer).collect();
+    }
+    Ok(combinations)
+}
+
+fn is_kept(axis: &Axis, value: &str, selection: &Selection) -> bool {
+    let mut only = selection
+        .only
+        .iter()
+        .filter(|(name, _)| *name == axis.name)
+        .peekable();
+    let kept = only.peek().is_none() || only.any(|(_, kept)| kept == value);
+    kept && !selection.skip.contains(&format!("{}={value}", axis.name))
+}
+
+fn check_only(axes: &[Axis], only: &[(String, String)]) -> Result<()> {
+    let known: BTreeSet<String> = axes.iter().flat_map(pairs_of).collect();
+    for (axis, value) in only {
+        let word = format!("{axis}={value}");
+        if known.contains(&word) {
+            continue;
+        }
+        let error = Error::new(Kind::Usage, format!("`--only {word}` names no axis value"));
+        let suggestion = did_you_mean(&word, known.iter().map(String::as_str));
+        let list: Vec<&str> = known.iter().map(String::as_str).collect();
+        return Err(error.hint(match (suggestion, list.as_slice()) {
+            (_, []) => "the matrix has no axes: leave `--only` out".to_owned(),
+            (Some(suggestion), _) => suggestion,
+            (None, list) => format!("there are {}", list.join(", ")),
+        }));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::matrix::parse;
+
+    const AVAILABLE: [&str; 7] = [
+        "2.0.0-rc.1",
+        "0.14.1",
+        "0.14.2",
+        "nightly",
+        "1.10.0",
+        "1.9.0",
+        "1.9.1",
+    ];
+
+    fn strings(list: &[&str]) -> Vec<String> {
+        list.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    /// A matrix of npm versions with something more in `[source]`, and something more at the end.
+    fn matrix(source: &str, more: &str) -> Matrix {
+        let text = format!(
+            "schema = 1\n[source]\nnpm.package = \"node\"\n{source}\n[start]\ncmd = [\"{{binary}}\"]\n{more}\n"
+        );
+        parse(&text, Path::new("/m/node.toml"), None).unwrap()
+    }
+
+    fn ids(expansion: &Expansion) -> Vec<&str> {
+        expansion
+            .cells
+            .iter()
+            .map(|cell| cell.id.as_str())
+            .collect()
+    }
+
+    fn left_out(expansion: &Expansion) -> Vec<(&str, &str)> {
+        let pairs = expansion.left_out.iter();
+        pairs
+            .map(|(name, why)| (name.as_str(), why.as_str()))
+            .collect()
+    }
+
+    fn expanded(matrix: &Matrix, selection: &Selection) -> Expansion {
+        expand(matrix, &strings(&AVAILABLE), selection).unwrap()
+    }
+
+    fn refused(matrix: &Matrix, available: &[&str], selection: &Selection) -> String {
+        expand(matrix, &strings(available), selection)
+            .unwrap_err()
+            .to_string()
+    }
+
+    fn asked(words: &[&str]) -> Selection {
+        Selection {
+            wanted: Some(parse_selector(&strings(words)).unwrap()),
+            ..Selection::default()
+        }
+    }
+
+    #[test]
+    fn every_version_is_in_or_out_with_a_reason() {
+        let matrix = matrix("versions = \"<2\"\nselect = \"last-patch-per-minor\"", "");
+        let expansion = expanded(&matrix, &Selection::default());
+        assert_eq!(ids(&expansion), ["0.14.2", "1.9.1", "1.10.0"]);
+        let expected = [
+            ("nightly", "not a semantic version"),
+            ("2.0.0-rc.1", "outside the range"),
+            ("0.14.1", "not the last patch of its minor version"),
+            ("1.9.0", "not the last patch of its minor version"),
+        ];
+        assert_eq!(left_out(&expansion), expected);
+        assert!(expansion.missing.is_empty());
+    }
+
+    #[test]
+    fn a_version_asked_for_by_name_and_not_there_keeps_its_place() {
+        let matrix = matrix(
+            "versions = [\"1.10.0\", \"v1.9.0\", \"1.9.5\"]",
+            "[axes]\nn.values = [1, 2]",
+        );
+        let expansion = expanded(&matrix, &Selection::default());
+        assert_eq!(
+            ids(&expansion),
+            [
+                "1.9.0 n=1",
+                "1.9.5 n=1",
+                "1.10.0 n=1",
+                "1.9.0 n=2",
+                "1.9.5 n=2",
+                "1.10.0 n=2"
+            ]
+        );
+        assert_eq!(expansion.missing, [1, 4]);
+        assert!(left_out(&expansion).contains(&("1.9.1", "not asked for")));
+    }
+
+    #[test]
+    fn the_command_line_replaces_versions_and_select() {
+        let matrix = matrix("versions = \"^0.14\"\nselect = \"last:1\"", "");
+        assert_eq!(
+            ids(&expanded(&matrix, &asked(&["^1"]))),
+            ["1.9.0", "1.9.1", "1.10.0"]
+        );
+        assert_eq!(
+            ids(&expanded(&matrix, &asked(&["0.14.1..1.9.0"]))),
+            ["0.14.1", "0.14.2", "1.9.0"]
+        );
+        let selection = Selection {
+            select: Some(Select::LastPerMajor),
+            ..asked(&["<2"])
+        };
+        assert_eq!(ids(&expanded(&matrix, &selection)), ["0.14.2", "1.10.0"]);
+        let selection = Selection {
+            select: Some(Select::All),
+            ..Selection::default()
+        };
+        assert_eq!(ids(&expanded(&matrix, &selection)), ["0.14.1", "0.14.2"]);
+    }
+
+    #[test]
+    fn last_and_limit_keep_the_last_and_skip_takes_out_before_them() {
+        let selection = Selection {
+            last: Some(3),
+            limit: Some(2),
+            skip: strings(&["1.10.0"]),
+            ..Selection::default()
+        };
+        let expansion = expanded(&matrix("", ""), &selection);
+        assert_eq!(ids(&expansion), ["1.9.0", "1.9.1"]);
+        assert!(left_out(&expansion).contains(&("1.10.0", "skipped")));
+        assert!(left_out(&expansion).contains(&("0.14.1", "not among the last 3 (`--last`)")));
+        assert!(left_out(&expansion).contains(&("0.14.2", "not among the last 2 (`--limit`)")));
+    }
+
+    #[test]
+    fn axes_make_chains_in_the_order_of_the_file() {
+        let matrix = matrix(
+            "versions = \"^0.14\"",
+            "[axes]\nsize = { values = [1, 2] }\nbody = { values = [\"b\", \"a\"] }",
+        );
+        let expansion = expanded(&matrix, &asked(&["0.14.1"]));
+        assert_eq!(
+            ids(&expansion),
+            [
+                "0.14.1 size=1 body=b",
+                "0.14.1 size=1 body=a",
+                "0.14.1 size=2 body=b",
+                "0.14.1 size=2 body=a"
+            ]
+        );
+        let pair = |axis: &str, value: &str| (axis.to_owned(), value.to_owned());
+        let selection = Selection {
+            only: vec![pair("size", "1"), pair("size", "2"), pair("body", "a")],
+            skip: strings(&["0.14.2 size=2 body=a"]),
+            ..Selection::default()
+        };
+        let expansion = expanded(&matrix, &selection);
+        assert_eq!(
+            ids(&expansion),
+            [
+                "0.14.1 size=1 body=a",
+                "0.14.2 size=1 body=a",
+                "0.14.1 size=2 body=a"
+            ]
+        );
+        assert!(left_out(&expansion).contains(&("0.14.2 size=2 body=a", "skipped")));
+        let selection = Selection {
+            skip: strings(&["body=a", "size=1"]),
+            ..asked(&["0.14.1"])
+        };
+        assert_eq!(
+            ids(&expanded(&matrix, &selection)),
+            ["0.14.1 size=2 body=b"]
+        );
+    }
+
+    #[test]
+    fn a_listed_order_is_that_of_the_matrix_and_not_of_the_command_line() {
+        let matrix = matrix(
+            "order = \"listed\"\nversions = [\"1.10.0\", \"nightly\", \"gone\"]",
+            "",
+        );
+        let expansion = expanded(&matrix, &Selection::default());
+        assert_eq!(ids(&expansion), ["1.10.0", "nightly", "gone"]);
+        assert_eq!(expansion.missing, [2]);
+        assert_eq!(expansion.cells[0].version.semver, None);
+        assert_eq!(
+            ids(&expanded(&matrix, &asked(&["nightly", "1.10.0"]))),
+            ["1.10.0", "nightly"]
+        );
+    }
+
+    #[test]
+    fn selectors_are_ranges_or_names() {
+        let read = |words: &[&str]| parse_selector(&strings(words));
+        assert_eq!(read(&[]).unwrap(), Wanted::All);
+        assert_eq!(
+            read(&["20.11.0"]).unwrap(),
+            Wanted::Names(strings(&["20.11.0"]))
+        );
+        assert_eq!(
+            read(&["box", "22"]).unwrap(),
+            Wanted::Names(strings(&["box", "22"]))
+        );
+        assert!(matches!(
+            read(&["^18"]).unwrap(),
+            Wanted::Range(Range::Requirement(_))
+        ));
+        assert!(matches!(
+            read(&["18.x"]).unwrap(),
+            Wanted::Range(Range::Requirement(_))
+        ));
+        assert!(matches!(
+            read(&["20.0.0..22.0.0"]).unwrap(),
+            Wanted::Range(Range::Between(..))
+        ));
+        assert_eq!(read(&["20..22"]).unwrap_err().kind, Kind::Usage);
+        assert_eq!(read(&["^18", "20.11.0"]).unwrap_err().kind, Kind::Usage);
+    }
+
+    #[test]
+    fn nothing_selected_says_what_there_is() {
+        let named = matrix("versions = [\"1.9.7\"]", "");
+        let all = matrix("", "");
+        let none = Selection::default();
+        let messages = [
+            refused(&all, &AVAILABLE, &asked(&[">=1.9.5, <1.10"])),
+            refused(&named, &AVAILABLE, &none),
+            refused(&all, &["1.0.0-rc.1", "1.0.0-rc.2"], &none),
+            refused(&all, &[], &none),
+        ];
+        insta::assert_snapshot!(messages.join("\n\n"), @r#"
+        no version to measure in /m/node.toml
+          because: of the source's 7 versions all are left out: 1 (not a semantic version), 6 (outside the range)
+          because: the source's versions go from 0.14.1 to 2.0.0-rc.1
+          try: ask for one of the nearest: 1.9.0, 1.9.1, 1.10.0
+
+        no version to measure in /m/node.toml
+          because: the source does not have 1.9.7
+          because: the source's versions go from 0.14.1 to 2.0.0-rc.1
+          try: change `versions` in `[source]`, to one of the nearest: 1.9.0, 1.9.1, 1.10.0
+
+        no version to measure in /m/node.toml
+          because: of the source's 2 versions all are left out: 2 (pre-release)
+          because: the source's versions go from 1.0.0-rc.1 to 1.0.0-rc.2
+          try: write `prerelease = true` in `[source]` if you want them
+
+        no version to measure in /m/node.toml
+          because: the source has no versions at all
+          try: correct `[source]`: its name, its folder or its registry
+        "#);
+    }
+
+    #[test]
+    fn words_of_the_command_line_that_name_nothing_are_refused() {
+        let matrix = matrix("", "[axes]\nbody.values = [\"string\", \"buffer\"]");
+        let only = |axis: &str, value: &str| Selection {
+            only: vec![(axis.to_owned(), value.to_owned())],
+            ..Selection::default()
+        };
+        let skip = |words: &[&str]| Selection {
+            skip: strings(words),
+            ..Selection::default()
+        };
+        let messages = [
+            refused(&matrix, &AVAILABLE, &only("body", "bufer")),
+            refused(&matrix, &AVAILABLE, &skip(&["1.9.9"])),
+            refused(&matrix, &AVAILABLE, &skip(&["body=string", "body=buffer"])),
+            refused(&matrix, &AVAILABLE, &asked(&["1.9"])),
+        ];
+        insta::assert_snapshot!(messages.join("\n\n"), @r#"
+        `--only body=bufer` names no axis value
+          try: did you mean `body=buffer`?
+
+        `--skip 1.9.9` names no version, cell or axis value
+          try: did you mean `1.9.0`?
+
+        no value of the axis `body` is left
+          try: keep one of body=string, body=buffer
+
+        `1.9` is not a version, and has no place in the order `semver`
+          try: give a whole version, or a range such as `^1.9`
+        "#);
+    }
+}
