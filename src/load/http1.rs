@@ -1,0 +1,974 @@
+//! HTTP/1.1 as the load needs it: request bytes out, answers in. Pure.
+//!
+//! The parser counts bodies and does not keep them, so an answer of any length costs no memory. It takes the bytes in
+//! whatever pieces they come; the pieces never change what is read from them.
+
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+
+use crate::matrix::Workload;
+
+/// The longest head, and the longest trailer section, in bytes.
+const MAX_HEAD: usize = 64 * 1024;
+/// The most header lines of a head.
+const MAX_HEADERS: usize = 128;
+/// The longest chunk-size line, in bytes.
+const MAX_CHUNK_LINE: u16 = 4096;
+/// What every head begins with.
+const PREFIX: &[u8] = b"HTTP/1.";
+
+/// A whole answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// The status code, never that of an interim answer.
+    pub(crate) status: u16,
+    /// The body's length in bytes, without framing.
+    pub(crate) body_length: u64,
+    /// Whether the connection may carry another request.
+    pub(crate) keep_alive: bool,
+}
+
+/// A whole answer and how many of the bytes just given belong to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Whole {
+    /// The answer.
+    pub(crate) answer: Answer,
+    /// Bytes of the last piece up to the answer's end; what follows them was not asked for.
+    pub(crate) used: usize,
+}
+
+/// The bytes are not an HTTP/1 answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+/// An incremental parser of the answers on one connection.
+#[derive(Debug)]
+pub(crate) struct Parser {
+    /// Whether the requests are `HEAD`, whose answers have no body whatever their headers say.
+    head_request: bool,
+    state: State,
+    /// The head so far, while it is in pieces.
+    head: Vec<u8>,
+    /// What the current answer's head says.
+    current: Head,
+    /// Body bytes of the current answer so far.
+    body: u64,
+    /// The last head that came in one piece: a server mostly repeats it byte for byte, and comparing is cheaper than
+    /// parsing.
+    known: Vec<u8>,
+    known_head: Head,
+}
+
+/// What a head says about the answer.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    status: u16,
+    keep_alive: bool,
+    framing: Framing,
+}
+
+/// How the end of a body is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    Length(u64),
+    Chunked,
+    UntilClose,
+}
+
+/// Where in an answer the next byte belongs.
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Head,
+    /// This many body bytes are still to come.
+    Length(u64),
+    Chunked(Chunk),
+    UntilClose,
+}
+
+/// Where in a chunked body the next byte belongs.
+#[derive(Debug, Clone, Copy)]
+enum Chunk {
+    /// In the size, of which `line` digits were seen.
+    Size { size: u64, line: u16 },
+    /// After the size, in what is ignored up to the line's end.
+    Extension { size: u64, line: u16 },
+    /// At the line feed after the size.
+    SizeEnd { size: u64 },
+    /// This many bytes of the chunk are still to come.
+    Data(u64),
+    /// At the carriage return after the data.
+    DataEnd,
+    /// At the line feed after the data.
+    DataLineFeed,
+    /// In the trailer section, of which `seen` bytes were read.
+    Trailer { seen: usize, line: Line },
+    /// After the last byte.
+    Done,
+}
+
+/// Where in a line of the trailer section the next byte belongs.
+#[derive(Debug, Clone, Copy)]
+enum Line {
+    /// At its first byte.
+    Start,
+    /// After some text.
+    Text,
+    /// At the line feed of an empty line.
+    EmptyEnd,
+    /// At the line feed after some text.
+    TextEnd,
+}
+
+impl Parser {
+    /// Makes a parser for the answers to requests with this method.
+    pub(crate) fn new(method: &str) -> Self {
+        let nothing = Head {
+            status: 0,
+            keep_alive: false,
+            framing: Framing::Length(0),
+        };
+        Self {
+            head_request: method == "HEAD",
+            state: State::Head,
+            head: Vec::new(),
+            current: nothing,
+            body: 0,
+            known: Vec::new(),
+            known_head: nothing,
+        }
+    }
+
+    /// Forgets an unfinished answer: the next byte begins a new one.
+    pub(crate) fn reset(&mut self) {
+        self.state = State::Head;
+        self.head.clear();
+        self.body = 0;
+    }
+
+    /// Reads the next piece and returns the answer if it is whole now, after which the parser awaits the next one.
+    ///
+    /// After an error the parser must be reset.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Option<Whole>, Malformed> {
+        let mut used = 0;
+        while matches!(self.state, State::Head) {
+            let Some(length) = self.feed_head(&bytes[used..])? else {
+                return Ok(None);
+            };
+            used += length;
+            self.begin_body()?;
+        }
+        let Some(length) = self.feed_body(&bytes[used..])? else {
+            return Ok(None);
+        };
+        Ok(Some(Whole {
+            answer: self.complete(),
+            used: used + length,
+        }))
+    }
+
+    /// Takes note that the server closed the connection, and returns the answer if that is what ends it.
+    pub(crate) fn finish(&mut self) -> Option<Answer> {
+        matches!(self.state, State::UntilClose).then(|| self.complete())
+    }
+
+    fn complete(&mut self) -> Answer {
+        let answer = Answer {
+            status: self.current.status,
+            body_length: self.body,
+            keep_alive: self.current.keep_alive,
+        };
+        self.reset();
+        answer
+    }
+
+    /// Reads a head into `current` and returns how many of the bytes belong to it, once it is whole.
+    fn feed_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        if self.head.is_empty() {
+            if !self.known.is_empty() && bytes.starts_with(&self.known) {
+                self.current = self.known_head;
+                return Ok(Some(self.known.len()));
+            }
+            if let Some((length, head)) = read_head(bytes)? {
+                self.remember(&bytes[..length], head);
+                return Ok(Some(length));
+            }
+        }
+        self.gather_head(bytes)
+    }
+
+    fn remember(&mut self, bytes: &[u8], head: Head) {
+        self.known.clear();
+        self.known.extend_from_slice(bytes);
+        self.known_head = head;
+        self.current = head;
+    }
+
+    /// Adds to a head that comes in pieces, and reads it when its end is there.
+    fn gather_head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        let before = self.head.len();
+        let taken = bytes.len().min(MAX_HEAD - before);
+        self.head.extend_from_slice(&bytes[..taken]);
+        let begun = self.head.len().min(PREFIX.len());
+        if self.head[..begun] != PREFIX[..begun] {
+            return Err(Malformed);
+        }
+        let Some(end) = end_of_head(&self.head, before) else {
+            return if self.head.len() < MAX_HEAD {
+                Ok(None)
+            } else {
+                Err(Malformed)
+            };
+        };
+        match read_head(&self.head[..end])? {
+            Some((length, head)) if length == end => self.current = head,
+            Some(_) | None => return Err(Malformed),
+        }
+        self.head.clear();
+        Ok(Some(end - before))
+    }
+
+    /// Chooses how the body is read, or that another head follows.
+    fn begin_body(&mut self) -> Result<(), Malformed> {
+        let status = self.current.status;
+        self.state = match self.current.framing {
+            // Nobody asked for another protocol, so 101 is no interim answer here.
+            _ if status < 100 || status == 101 => return Err(Malformed),
+            _ if status < 200 => State::Head,
+            _ if self.head_request || status == 204 || status == 304 => State::Length(0),
+            Framing::Length(length) => State::Length(length),
+            Framing::Chunked => State::Chunked(Chunk::Size { size: 0, line: 0 }),
+            Framing::UntilClose => {
+                self.current.keep_alive = false;
+                State::UntilClose
+            }
+        };
+        Ok(())
+    }
+
+    /// Counts body bytes and returns how many of them belong to the answer, once it is whole.
+    fn feed_body(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        match &mut self.state {
+            State::Head => Ok(None),
+            State::Length(left) => {
+                let taken = up_to(*left, bytes.len());
+                *left -= taken as u64;
+                self.body += taken as u64;
+                Ok((*left == 0).then_some(taken))
+            }
+            State::Chunked(chunk) => feed_chunks(chunk, &mut self.body, bytes),
+            State::UntilClose => {
+                self.body += bytes.len() as u64;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Returns the smaller of what is left and what is there.
+fn up_to(left: u64, there: usize) -> usize {
+    usize::try_from(left).map_or(there, |left| left.min(there))
+}
+
+/// Returns where the first head in `bytes` ends; all before `searched` is known to hold no end of it.
+fn end_of_head(bytes: &[u8], searched: usize) -> Option<usize> {
+    // An empty line's line feeds are up to two bytes apart, so they may lie astride the old end.
+    let from = searched.saturating_sub(2);
+    let mut feeds = (from..bytes.len()).filter(|&at| bytes[at] == b'\n');
+    feeds.find_map(|at| match bytes[at + 1..] {
+        [b'\n', ..] => Some(at + 2),
+        [b'\r', b'\n', ..] => Some(at + 3),
+        _ => None,
+    })
+}
+
+/// Reads a head at the beginning of `bytes`; none if it is not there as a whole and right one.
+///
+/// An error means a head that is whole and cannot be obeyed.
+fn read_head(bytes: &[u8]) -> Result<Option<(usize, Head)>, Malformed> {
+    if !bytes.starts_with(PREFIX) {
+        return Ok(None);
+    }
+    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut []);
+    let config = httparse::ParserConfig::default();
+    let parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
+    let Ok(httparse::Status::Complete(length)) = parsed else {
+        return Ok(None);
+    };
+    if length > MAX_HEAD {
+        return Err(Malformed);
+    }
+    Ok(Some((length, understand(&response)?)))
+}
+
+/// Draws from the headers what decides the answer's end and the connection's.
+fn understand(response: &httparse::Response<'_, '_>) -> Result<Head, Malformed> {
+    let mut length = None;
+    let mut last_coding = None;
+    let mut close = false;
+    let mut keep_alive = false;
+    for header in response.headers.iter() {
+        if header.name.eq_ignore_ascii_case("content-length") {
+            length = Some(content_length(header.value, length)?);
+        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            last_coding = tokens(header.value).last().or(last_coding);
+        } else if header.name.eq_ignore_ascii_case("connection") {
+            close |= tokens(header.value).any(|token| token.eq_ignore_ascii_case(b"close"));
+            keep_alive |=
+                tokens(header.value).any(|token| token.eq_ignore_ascii_case(b"keep-alive"));
+        }
+    }
+    let framing = match (last_coding, length) {
+        (Some(coding), _) if coding.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
+        (None, Some(length)) => Framing::Length(length),
+        (Some(_), _) | (None, None) => Framing::UntilClose,
+    };
+    Ok(Head {
+        status: response.code.ok_or(Malformed)?,
+        keep_alive: !close && (keep_alive || response.version == Some(1)),
+        framing,
+    })
+}
+
+/// Returns the elements of a comma-separated header value.
+fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value
+        .split(|&byte| byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .filter(|token| !token.is_empty())
+}
+
+/// Reads a `Content-Length`, which may be said more than once but only in one way.
+fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, Malformed> {
+    let mut length = before;
+    for element in value.split(|&byte| byte == b',') {
+        let number = decimal(element.trim_ascii())?;
+        if length.is_some_and(|length| length != number) {
+            return Err(Malformed);
+        }
+        length = Some(number);
+    }
+    length.ok_or(Malformed)
+}
+
+fn decimal(digits: &[u8]) -> Result<u64, Malformed> {
+    if digits.is_empty() {
+        return Err(Malformed);
+    }
+    digits
+        .iter()
+        .try_fold(0, |number, &byte| append_digit(number, byte, 10))
+}
+
+/// Returns `number` with one more digit of the base at its end.
+fn append_digit(number: u64, byte: u8, base: u32) -> Result<u64, Malformed> {
+    let digit = char::from(byte).to_digit(base).ok_or(Malformed)?;
+    let shifted = number.checked_mul(u64::from(base)).ok_or(Malformed)?;
+    shifted.checked_add(u64::from(digit)).ok_or(Malformed)
+}
+
+/// Reads chunks, adds their data to `body` and returns how many of the bytes belong to them, once the last is there.
+fn feed_chunks(
+    chunk: &mut Chunk,
+    body: &mut u64,
+    bytes: &[u8],
+) -> Result<Option<usize>, Malformed> {
+    let mut at = 0;
+    while at < bytes.len() {
+        if let Chunk::Data(left) = *chunk {
+            let taken = up_to(left, bytes.len() - at);
+            at += taken;
+            *body += taken as u64;
+            let left = left - taken as u64;
+            *chunk = if left == 0 {
+                Chunk::DataEnd
+            } else {
+                Chunk::Data(left)
+            };
+            continue;
+        }
+        *chunk = after(*chunk, bytes[at])?;
+        at += 1;
+        if matches!(chunk, Chunk::Done) {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns where a byte of the framing leads.
+fn after(chunk: Chunk, byte: u8) -> Result<Chunk, Malformed> {
+    match (chunk, byte) {
+        (Chunk::Size { size, line: 1.. } | Chunk::Extension { size, .. }, b'\r') => {
+            Ok(Chunk::SizeEnd { size })
+        }
+        (Chunk::Size { line, .. } | Chunk::Extension { line, .. }, _) if line == MAX_CHUNK_LINE => {
+            Err(Malformed)
+        }
+        (
+            Chunk::Size {
+                size,
+                line: line @ 1..,
+            },
+            b';' | b' ' | b'\t',
+        ) => Ok(Chunk::Extension {
+            size,
+            line: line + 1,
+        }),
+        (Chunk::Size { size, line }, digit) => Ok(Chunk::Size {
+            size: append_digit(size, digit, 16)?,
+            line: line + 1,
+        }),
+        (Chunk::Extension { .. }, b'\n') => Err(Malformed),
+        (Chunk::Extension { size, line }, _) => Ok(Chunk::Extension {
+            size,
+            line: line + 1,
+        }),
+        (Chunk::SizeEnd { size: 0 }, b'\n') => Ok(Chunk::Trailer {
+            seen: 0,
+            line: Line::Start,
+        }),
+        (Chunk::SizeEnd { size }, b'\n') => Ok(Chunk::Data(size)),
+        (Chunk::DataEnd, b'\r') => Ok(Chunk::DataLineFeed),
+        (Chunk::DataLineFeed, b'\n') => Ok(Chunk::Size { size: 0, line: 0 }),
+        (Chunk::Trailer { seen, line }, _) => after_in_trailer(seen, line, byte),
+        (
+            Chunk::SizeEnd { .. }
+            | Chunk::DataEnd
+            | Chunk::DataLineFeed
+            | Chunk::Data(_)
+            | Chunk::Done,
+            _,
+        ) => Err(Malformed),
+    }
+}
+
+/// Returns where a byte of the trailer section leads.
+fn after_in_trailer(seen: usize, line: Line, byte: u8) -> Result<Chunk, Malformed> {
+    let line = match (line, byte) {
+        (Line::EmptyEnd, b'\n') => return Ok(Chunk::Done),
+        (Line::TextEnd, b'\n') => Line::Start,
+        (Line::Start, b'\r') => Line::EmptyEnd,
+        (Line::Text, b'\r') => Line::TextEnd,
+        (Line::EmptyEnd | Line::TextEnd, _) | (Line::Start | Line::Text, b'\n') => {
+            return Err(Malformed);
+        }
+        (Line::Start | Line::Text, _) => Line::Text,
+    };
+    if seen == MAX_HEAD {
+        return Err(Malformed);
+    }
+    Ok(Chunk::Trailer {
+        seen: seen + 1,
+        line,
+    })
+}
+
+/// Returns the bytes of the workload's request to a server.
+///
+/// Headers of the workload take the place of those of the same name that would be sent otherwise.
+pub(crate) fn request(workload: &Workload, address: SocketAddr) -> Vec<u8> {
+    let body = workload.body.as_deref().unwrap_or_default();
+    let mut lines = vec![format!("{} {} HTTP/1.1", workload.method, workload.path)];
+    let mut add_unless_given = |name: &str, value: String| {
+        if !workload
+            .headers
+            .keys()
+            .any(|given| given.eq_ignore_ascii_case(name))
+        {
+            lines.push(format!("{name}: {value}"));
+        }
+    };
+    add_unless_given("Host", address.to_string());
+    if !workload.keep_alive {
+        add_unless_given("Connection", "close".to_owned());
+    }
+    if workload.body.is_some() {
+        add_unless_given("Content-Length", body.len().to_string());
+    }
+    lines.extend(
+        workload
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}")),
+    );
+    format!("{}\r\n\r\n{body}", lines.join("\r\n")).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::matrix::Stop;
+
+    /// What a parser makes of a connection's bytes: the answers, then how it ended.
+    #[derive(Debug, PartialEq, Eq)]
+    struct Reading {
+        answers: Vec<Answer>,
+        malformed: bool,
+        /// The answer that the end of the connection completed.
+        at_close: Option<Answer>,
+    }
+
+    fn read_pieces<'a>(method: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
+        let mut parser = Parser::new(method);
+        let mut answers = Vec::new();
+        for mut piece in pieces {
+            loop {
+                match parser.feed(piece) {
+                    Ok(Some(whole)) => {
+                        answers.push(whole.answer);
+                        piece = &piece[whole.used..];
+                        if piece.is_empty() {
+                            break;
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(Malformed) => {
+                        return Reading {
+                            answers,
+                            malformed: true,
+                            at_close: None,
+                        };
+                    }
+                }
+            }
+        }
+        Reading {
+            answers,
+            malformed: false,
+            at_close: parser.finish(),
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Reading {
+        read_pieces("GET", [bytes])
+    }
+
+    fn read_one(text: &str) -> Answer {
+        let mut reading = read(text.as_bytes());
+        assert!(
+            !reading.malformed && reading.at_close.is_none(),
+            "{text:?} {reading:?}"
+        );
+        assert_eq!(reading.answers.len(), 1, "{text:?}");
+        reading.answers.remove(0)
+    }
+
+    fn is_malformed(text: &str) -> bool {
+        read(text.as_bytes()).malformed
+    }
+
+    #[test]
+    fn an_answer_of_known_length_is_whole_at_its_last_byte() {
+        let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+        let mut parser = Parser::new("GET");
+        assert_eq!(parser.feed(&text.as_bytes()[..text.len() - 1]), Ok(None));
+        let answer = Answer {
+            status: 200,
+            body_length: 5,
+            keep_alive: true,
+        };
+        assert_eq!(parser.feed(b"o"), Ok(Some(Whole { answer, used: 1 })));
+    }
+
+    #[test]
+    fn bytes_after_an_answer_are_not_used_up() {
+        let mut parser = Parser::new("GET");
+        let whole = parser
+            .feed(b"HTTP/1.1 204 No Content\r\n\r\nrest")
+            .unwrap()
+            .unwrap();
+        assert_eq!(whole.used, 27);
+        assert_eq!(parser.feed(b"rest"), Err(Malformed));
+    }
+
+    #[test]
+    fn a_repeated_head_is_read_as_the_first_one_was() {
+        let first = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
+        let other = "HTTP/1.0 404 No\r\nContent-Length: 1\r\n\r\na";
+        let reading = read(format!("{first}{first}{other}{other}{first}").as_bytes());
+        let statuses: Vec<u16> = reading.answers.iter().map(|answer| answer.status).collect();
+        assert_eq!(statuses, [200, 200, 404, 404, 200]);
+        let lengths: Vec<u64> = reading
+            .answers
+            .iter()
+            .map(|answer| answer.body_length)
+            .collect();
+        assert_eq!(lengths, [2, 2, 1, 1, 2]);
+    }
+
+    #[test]
+    fn keep_alive_follows_version_and_connection_header() {
+        let keeps = |version: &str, header: &str| {
+            read_one(&format!(
+                "HTTP/{version} 200 OK\r\nContent-Length: 0\r\n{header}\r\n"
+            ))
+            .keep_alive
+        };
+        assert!(keeps("1.1", ""));
+        assert!(keeps("1.1", "Connection: upgrade\r\n"));
+        assert!(!keeps("1.1", "Connection: close\r\n"));
+        assert!(!keeps("1.1", "connection: foo , CLOSE\r\n"));
+        assert!(!keeps(
+            "1.1",
+            "Connection: keep-alive\r\nConnection: close\r\n"
+        ));
+        assert!(!keeps("1.0", ""));
+        assert!(keeps("1.0", "Connection: Keep-Alive\r\n"));
+    }
+
+    #[test]
+    fn a_body_without_length_ends_with_the_connection() {
+        let reading = read(b"HTTP/1.1 200 OK\r\n\r\nhello");
+        assert_eq!(reading.answers, []);
+        let answer = Answer {
+            status: 200,
+            body_length: 5,
+            keep_alive: false,
+        };
+        assert_eq!(reading.at_close, Some(answer));
+        let coded =
+            read(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 2\r\n\r\nhello");
+        assert_eq!(coded.at_close, Some(answer));
+    }
+
+    #[test]
+    fn a_connection_closed_inside_an_answer_completes_nothing() {
+        for text in [
+            "",
+            "HTTP/1.1 200 OK\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        ] {
+            let reading = read(text.as_bytes());
+            assert!(!reading.malformed, "{text:?}");
+            assert_eq!(
+                (reading.answers.len(), reading.at_close),
+                (0, None),
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn chunks_are_counted_without_their_framing() {
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let length = |chunks: &str| read_one(&format!("{chunked}{chunks}")).body_length;
+        assert_eq!(length("5\r\nhello\r\n0\r\n\r\n"), 5);
+        assert_eq!(
+            length("5\r\nhello\r\nA;name=\"x\"\r\n0123456789\r\n000\r\n\r\n"),
+            15
+        );
+        assert_eq!(length("5  \r\nhello\r\n0\r\nA: b\r\nC: d\r\n\r\n"), 5);
+        let both =
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n";
+        assert_eq!(
+            read_one(&format!("{both}1\r\na\r\n0\r\n\r\n")).body_length,
+            1
+        );
+    }
+
+    #[test]
+    fn broken_chunks_are_malformed() {
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for chunks in [
+            "\r\n",
+            "g\r\n",
+            ";x\r\n",
+            "-1\r\n",
+            "5\nhello",
+            "5;x\nhello",
+            "5\rhello",
+            "5\r\nhelloX",
+            "5\r\nhello\rX",
+            "10000000000000000\r\n",
+            "0\r\n\n",
+            "0\r\n\rX",
+            "0\r\nA: b\n",
+            "0\r\nA: b\rX",
+        ] {
+            assert!(is_malformed(&format!("{chunked}{chunks}")), "{chunks:?}");
+        }
+        assert!(!is_malformed(&format!("{chunked}FFFFFFFFFFFFFFFF\r\n")));
+    }
+
+    #[test]
+    fn interim_answers_are_skipped() {
+        let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+        let answer = read_one(&format!(
+            "HTTP/1.1 100 Continue\r\n\r\n{early}{early}HTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx"
+        ));
+        assert_eq!((answer.status, answer.body_length), (201, 1));
+        assert!(is_malformed("HTTP/1.1 101 Switching Protocols\r\n\r\n"));
+        assert!(is_malformed("HTTP/1.1 099 What\r\n\r\n"));
+    }
+
+    #[test]
+    fn answers_that_never_have_a_body_end_with_their_head() {
+        let promised = "Content-Length: 5\r\n\r\n";
+        assert_eq!(
+            read_one(&format!("HTTP/1.1 204 No Content\r\n{promised}")).body_length,
+            0
+        );
+        assert_eq!(read_one("HTTP/1.1 304 Not Modified\r\n\r\n").body_length, 0);
+        let text = format!("HTTP/1.1 200 OK\r\n{promised}");
+        let reading = read_pieces("HEAD", [text.as_bytes()]);
+        assert_eq!(reading.answers.len(), 1);
+        assert_eq!(
+            (
+                reading.answers[0].body_length,
+                reading.answers[0].keep_alive
+            ),
+            (0, true)
+        );
+    }
+
+    #[test]
+    fn a_content_length_must_be_one_number() {
+        let with = |headers: &str| format!("HTTP/1.1 200 OK\r\n{headers}\r\nab");
+        for headers in [
+            "Content-Length: \r\n",
+            "Content-Length: -1\r\n",
+            "Content-Length: +2\r\n",
+            "Content-Length: 2x\r\n",
+            "Content-Length: 2, 3\r\n",
+            "Content-Length: 2,\r\n",
+            "Content-Length: 2\r\nContent-Length: 3\r\n",
+            "Content-Length: 18446744073709551616\r\n",
+        ] {
+            assert!(is_malformed(&with(headers)), "{headers:?}");
+        }
+        assert_eq!(
+            read_one(&with("Content-Length: 2, 2\r\ncontent-length: 02\r\n")).body_length,
+            2
+        );
+    }
+
+    #[test]
+    fn what_does_not_begin_like_http_is_malformed_at_once() {
+        assert!(is_malformed("SSH-2.0-OpenSSH_9.2"));
+        assert!(is_malformed("\r\nHTTP/1.1 200 OK\r\n\r\n"));
+        assert!(is_malformed("HTTP/2 200\r\n\r\n"));
+        assert!(is_malformed("HTTP/1.1 abc\r\n\r\n"));
+        assert!(!is_malformed("HTTP/1.1 20"));
+    }
+
+    #[test]
+    fn heads_chunk_lines_and_trailers_have_a_limit() {
+        let head =
+            |padding: usize| format!("HTTP/1.1 204 No\r\nA: {}\r\n\r\n", "x".repeat(padding));
+        let room = MAX_HEAD - head(0).len();
+        assert_eq!(read_one(&head(room)).status, 204);
+        assert!(is_malformed(&head(room + 1)));
+        assert!(is_malformed(&format!(
+            "HTTP/1.1 200 OK\r\nA: {}",
+            "x".repeat(MAX_HEAD)
+        )));
+        assert!(is_malformed(&format!(
+            "HTTP/1.1 204 OK\r\n{}\r\n",
+            "A: b\r\n".repeat(MAX_HEADERS + 1)
+        )));
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let extension = |length: u16| "x".repeat(usize::from(length));
+        assert!(!is_malformed(&format!(
+            "{chunked}1;{}\r\n",
+            extension(MAX_CHUNK_LINE - 2)
+        )));
+        assert!(is_malformed(&format!(
+            "{chunked}1;{}\r\n",
+            extension(MAX_CHUNK_LINE - 1)
+        )));
+        assert!(is_malformed(&format!(
+            "{chunked}{}1\r\n",
+            "0".repeat(usize::from(MAX_CHUNK_LINE))
+        )));
+        assert!(is_malformed(&format!(
+            "{chunked}0\r\n{}",
+            "A: b\r\n".repeat(MAX_HEAD / 6 + 1)
+        )));
+    }
+
+    #[test]
+    fn a_body_of_ten_gigabytes_costs_no_memory() {
+        let mut parser = Parser::new("GET");
+        let length = 10_u64 << 30;
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+        assert_eq!(parser.feed(head.as_bytes()), Ok(None));
+        let piece = vec![0; 1 << 20];
+        for _ in 1..length >> 20 {
+            assert_eq!(parser.feed(&piece), Ok(None));
+        }
+        let whole = parser.feed(&piece).unwrap().unwrap();
+        assert_eq!(
+            (whole.answer.body_length, whole.used),
+            (length, piece.len())
+        );
+        assert_eq!(parser.head.capacity(), 0);
+    }
+
+    #[test]
+    fn a_reset_parser_knows_nothing_of_the_answer_before() {
+        for begun in [
+            "HTTP/1.1 200 OK\r\nConte",
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
+        ] {
+            let mut parser = Parser::new("GET");
+            assert_eq!(parser.feed(begun.as_bytes()), Ok(None));
+            parser.reset();
+            let whole = parser
+                .feed(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+                .unwrap()
+                .unwrap();
+            assert_eq!(whole.answer.body_length, 1);
+        }
+    }
+
+    fn workload(keep_alive: bool, headers: &[(&str, &str)], body: Option<&str>) -> Workload {
+        let headers = headers
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        Workload {
+            name: "test".to_owned(),
+            method: "GET".to_owned(),
+            path: "/a?b=c".to_owned(),
+            headers: headers.collect::<BTreeMap<_, _>>(),
+            body: body.map(str::to_owned),
+            connections: 1,
+            keep_alive,
+            stop: Stop::Requests(1),
+            warmup_answers: 0,
+            warmup_at_most: Duration::ZERO,
+            window: Duration::ZERO,
+            timeout: Duration::ZERO,
+            max_error_rate: 0.0,
+        }
+    }
+
+    fn request_text(workload: &Workload, address: &str) -> String {
+        String::from_utf8(request(workload, address.parse().unwrap())).unwrap()
+    }
+
+    #[test]
+    fn a_request_says_no_more_than_it_must() {
+        let plain = request_text(&workload(true, &[], None), "127.0.0.1:80");
+        assert_eq!(plain, "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:80\r\n\r\n");
+        let closing = request_text(
+            &workload(false, &[("Accept", "*/*")], Some("hé")),
+            "[::1]:8080",
+        );
+        let expected = "GET /a?b=c HTTP/1.1\r\nHost: [::1]:8080\r\nConnection: close\r\nContent-Length: 3\r\n\
+                        Accept: */*\r\n\r\nhé";
+        assert_eq!(closing, expected);
+    }
+
+    #[test]
+    fn a_header_of_the_workload_replaces_the_usual_one() {
+        let text = request_text(
+            &workload(true, &[("host", "example.org")], None),
+            "127.0.0.1:80",
+        );
+        assert_eq!(text, "GET /a?b=c HTTP/1.1\r\nhost: example.org\r\n\r\n");
+    }
+
+    /// Header lines, right and wrong, that the parser takes notice of.
+    fn header() -> impl Strategy<Value = &'static str> {
+        prop::sample::select(vec![
+            "Content-Length: 3\r\n",
+            "Content-Length: 7\r\n",
+            "Content-Length: x\r\n",
+            "Transfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: gzip\r\n",
+            "Connection: close\r\n",
+            "Date: now\n",
+            "Bad Name: x\r\n",
+        ])
+    }
+
+    /// Status lines and bodies, right and wrong.
+    fn answer() -> impl Strategy<Value = String> {
+        let status = prop::sample::select(vec![
+            "HTTP/1.1 200 OK\r\n",
+            "HTTP/1.0 200 OK\n",
+            "HTTP/1.1 100 Continue\r\n",
+            "HTTP/1.1 204 No Content\r\n",
+            "HTTP/1.1 2x0\r\n",
+            "\r\nHTTP/1.1 200 OK\r\n",
+        ]);
+        let body = prop::sample::select(vec![
+            "",
+            "abc",
+            "abcdefg",
+            "3\r\nabc\r\n0\r\n\r\n",
+            "1;x\r\na\r\n2 \r\nbc\r\n0\r\nA: b\r\n\r\n",
+            "3\r\nabcd\r\n",
+        ]);
+        let headers = prop::collection::vec(header(), 0..3);
+        (
+            status,
+            headers,
+            prop::sample::select(vec!["\r\n", "\n", ""]),
+            body,
+        )
+            .prop_map(|(status, headers, end, body)| {
+                format!("{status}{}{end}{body}", headers.concat())
+            })
+    }
+
+    /// Cuts bytes at any places.
+    fn cut(bytes: &[u8], mut places: Vec<usize>) -> Vec<&[u8]> {
+        for place in &mut places {
+            *place %= bytes.len() + 1;
+        }
+        places.extend([0, bytes.len()]);
+        places.sort_unstable();
+        places
+            .windows(2)
+            .map(|ends| &bytes[ends[0]..ends[1]])
+            .collect()
+    }
+
+    fn deterministic() -> ProptestConfig {
+        ProptestConfig {
+            failure_persistence: None,
+            rng_seed: prop::test_runner::RngSeed::Fixed(7),
+            cases: 2000,
+            ..ProptestConfig::default()
+        }
+    }
+
+    proptest! {
+        #![proptest_config(deterministic())]
+
+        #[test]
+        fn any_split_of_the_bytes_reads_the_same(
+            answers in prop::collection::vec(answer(), 1..4),
+            places in prop::collection::vec(any::<usize>(), 0..12),
+        ) {
+            let text = answers.concat();
+            let whole = read(text.as_bytes());
+            prop_assert_eq!(&read_pieces("GET", cut(text.as_bytes(), places)), &whole);
+            prop_assert_eq!(&read_pieces("GET", text.as_bytes().chunks(1)), &whole);
+        }
+
+        #[test]
+        fn any_split_of_spoiled_bytes_reads_the_same(
+            answers in prop::collection::vec(answer(), 1..4),
+            spoiled in prop::collection::vec((any::<usize>(), any::<u8>()), 1..4),
+            places in prop::collection::vec(any::<usize>(), 0..12),
+        ) {
+            let mut bytes = answers.concat().into_bytes();
+            for (place, byte) in spoiled {
+                let place = place % bytes.len();
+                bytes[place] = byte;
+            }
+            let whole = read(&bytes);
+            prop_assert_eq!(&read_pieces("GET", cut(&bytes, places)), &whole);
+            prop_assert_eq!(&read_pieces("GET", bytes.chunks(1)), &whole);
+        }
+    }
+}
