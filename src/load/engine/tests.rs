@@ -1,0 +1,548 @@
+//! The engine against tiny real servers, each named by what it does.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+use crate::load::{Running, Target, start};
+use crate::matrix::{Stop, Workload};
+use crate::outcome::{ErrorKind, LoadFigures};
+
+/// What a server does with one request; false closes the connection.
+type Answering = fn(&mut TcpStream) -> io::Result<bool>;
+
+/// A server that counts; dropping it waits until all its connections are closed.
+struct Server {
+    address: SocketAddr,
+    asked: Arc<AtomicU64>,
+    opened: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    fn new(answering: Answering) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let [asked, opened] = [0, 0].map(|zero| Arc::new(AtomicU64::new(zero)));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (asked_too, opened_too, stop_too) =
+            (Arc::clone(&asked), Arc::clone(&opened), Arc::clone(&stop));
+        let accept = move || {
+            let mut handlers = Vec::new();
+            for stream in listener.incoming().map_while(Result::ok) {
+                if stop_too.load(Ordering::SeqCst) {
+                    break;
+                }
+                opened_too.fetch_add(1, Ordering::SeqCst);
+                let asked = Arc::clone(&asked_too);
+                // The client may be gone at any time.
+                handlers.push(thread::spawn(move || {
+                    drop(serve(stream, &asked, answering));
+                }));
+            }
+            for handler in handlers {
+                handler.join().unwrap();
+            }
+        };
+        Self {
+            address,
+            asked,
+            opened,
+            stop,
+            thread: Some(thread::spawn(accept)),
+        }
+    }
+
+    fn target(&self) -> Target {
+        target(self.address)
+    }
+
+    /// Waits until every connection is closed and returns how many whole requests came.
+    fn asked(mut self) -> u64 {
+        self.end();
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            drop(TcpStream::connect(self.address));
+            thread.join().unwrap();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn serve(mut stream: TcpStream, asked: &AtomicU64, answering: Answering) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut open = true;
+    while open && read_request(&mut stream)? {
+        asked.fetch_add(1, Ordering::SeqCst);
+        open = answering(&mut stream)?;
+    }
+    Ok(())
+}
+
+/// Reads one request with its body; false at the end of the connection.
+fn read_request(stream: &mut TcpStream) -> io::Result<bool> {
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        let length = stream.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(false);
+        }
+        bytes.extend_from_slice(&buffer[..length]);
+        let head = bytes
+            .windows(4)
+            .take(1024)
+            .position(|end| end == b"\r\n\r\n");
+        let text = head.map(|end| String::from_utf8_lossy(&bytes[..end]).into_owned());
+        let promised = text
+            .as_deref()
+            .and_then(|text| text.split("Content-Length: ").nth(1));
+        let body: usize = promised.map_or(0, |text| text.lines().next().unwrap().parse().unwrap());
+        if head.is_some_and(|end| bytes.len() >= end + 4 + body) {
+            return Ok(true);
+        }
+    }
+}
+
+fn say(stream: &mut TcpStream, text: &str) -> io::Result<bool> {
+    stream.write_all(text.as_bytes())?;
+    Ok(true)
+}
+
+fn hello(stream: &mut TcpStream) -> io::Result<bool> {
+    say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+}
+
+fn target(address: SocketAddr) -> Target {
+    Target {
+        address,
+        status: 200,
+        body_length: Some(5),
+    }
+}
+
+fn workload(connections: u32, keep_alive: bool) -> Workload {
+    Workload {
+        name: "test".to_owned(),
+        method: "GET".to_owned(),
+        path: "/".to_owned(),
+        headers: BTreeMap::new(),
+        body: None,
+        connections,
+        keep_alive,
+        stop: Stop::Duration(Duration::from_secs(1)),
+        warmup_answers: 0,
+        warmup_at_most: Duration::from_secs(1),
+        window: Duration::from_millis(250),
+        timeout: Duration::from_secs(10),
+        max_error_rate: 0.0,
+    }
+}
+
+/// The first CPUs that this process may use, some of them twice if there are too few.
+fn cpus(count: usize) -> Vec<usize> {
+    let set = sched_getaffinity(None).unwrap();
+    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .collect();
+    allowed.iter().copied().cycle().take(count).collect()
+}
+
+/// Looks again and again until it holds; a load that never gets there fails the test.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(30), "never: {what}");
+        thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+fn until_answers(running: &Running, answers: u64) {
+    until("enough answers", || {
+        running
+            .counts()
+            .iter()
+            .all(|counts| counts.answers >= answers)
+    });
+}
+
+fn until_failures(running: &Running, failed: u64) {
+    until("enough failures", || {
+        running
+            .counts()
+            .iter()
+            .all(|counts| counts.failed >= failed)
+    });
+}
+
+/// Loads a server until it has given so many answers and returns the figures.
+fn load(workload: &Workload, server: &Server, answers: u64) -> LoadFigures {
+    let running = start(workload, &[server.target()], &cpus(1)).unwrap();
+    until_answers(&running, answers);
+    running.stop().remove(0)
+}
+
+/// Loads a server until so many requests have failed and returns the figures.
+fn load_in_vain(workload: &Workload, target: Target, failures: u64) -> LoadFigures {
+    let running = start(workload, &[target], &cpus(1)).unwrap();
+    until_failures(&running, failures);
+    running.stop().remove(0)
+}
+
+/// Asserts that the client counted what the server did, but for requests under way when the load stopped.
+fn assert_agree(figures: &LoadFigures, asked: u64, connections: u64) {
+    assert_eq!(figures.failed(), 0, "{figures:?}");
+    let answers = figures.answers;
+    assert!(
+        (answers..=answers + connections).contains(&asked),
+        "{answers} answers to {asked} requests"
+    );
+}
+
+#[test]
+fn client_and_servers_count_the_same_over_kept_connections() {
+    let servers = [Server::new(hello), Server::new(hello)];
+    let targets: Vec<Target> = servers.iter().map(Server::target).collect();
+    let running = start(&workload(5, true), &targets, &cpus(2)).unwrap();
+    until_answers(&running, 500);
+    for (server, figures) in servers.into_iter().zip(running.stop()) {
+        assert_eq!((figures.connections_opened, figures.connect.count), (5, 5));
+        assert_eq!(figures.body_bytes, figures.answers * 5);
+        assert_eq!(figures.wire_bytes, figures.answers * 43);
+        assert_eq!(figures.first_response.count, figures.answers);
+        assert!(figures.first_response.mean <= figures.latency.max && figures.latency.p50 > 0.0);
+        assert_eq!(server.opened.load(Ordering::SeqCst), 5);
+        assert_agree(&figures, server.asked(), 5);
+    }
+}
+
+#[test]
+fn client_and_server_count_the_same_with_a_connection_per_request() {
+    let server = Server::new(hello);
+    let running = start(&workload(4, false), &[server.target()], &cpus(2)).unwrap();
+    until_answers(&running, 300);
+    let figures = running.stop().remove(0);
+    assert!((figures.answers..=figures.answers + 4).contains(&figures.connections_opened));
+    assert_agree(&figures, server.asked(), 4);
+}
+
+#[test]
+fn a_load_of_requests_ends_by_itself_after_as_many_answers() {
+    let server = Server::new(hello);
+    let stop = Stop::Requests(200);
+    let running = start(
+        &Workload {
+            stop,
+            ..workload(8, true)
+        },
+        &[server.target()],
+        &cpus(2),
+    )
+    .unwrap();
+    until_answers(&running, 400);
+    assert!(!running.finished());
+    running.begin_measuring();
+    until("finished", || running.finished());
+    let figures = running.stop().remove(0);
+    assert!(
+        (200..=208).contains(&figures.answers),
+        "{}",
+        figures.answers
+    );
+    assert!(figures.latency.max > 0.0 && figures.seconds > 0.0);
+    assert!(server.asked() >= 400 + figures.answers);
+}
+
+#[test]
+fn a_race_of_requests_goes_on_until_the_slowest_has_them() {
+    fn slow(stream: &mut TcpStream) -> io::Result<bool> {
+        (0..2000).for_each(|_| thread::yield_now());
+        hello(stream)
+    }
+    let servers = [Server::new(slow), Server::new(hello)];
+    let targets: Vec<Target> = servers.iter().map(Server::target).collect();
+    let stop = Stop::Requests(50);
+    let running = start(
+        &Workload {
+            stop,
+            ..workload(2, true)
+        },
+        &targets,
+        &cpus(1),
+    )
+    .unwrap();
+    running.begin_measuring();
+    until("finished", || running.finished());
+    let figures = running.stop();
+    assert!(
+        figures
+            .iter()
+            .all(|figures| figures.answers >= 50 && figures.failed() == 0)
+    );
+}
+
+#[test]
+fn measuring_forgets_what_came_before() {
+    fn first_wrong(stream: &mut TcpStream) -> io::Result<bool> {
+        static ASKED: AtomicU64 = AtomicU64::new(0);
+        if ASKED.fetch_add(1, Ordering::SeqCst) >= 2 {
+            return hello(stream);
+        }
+        say(stream, "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nwrong")
+    }
+    let server = Server::new(first_wrong);
+    let running = start(&workload(2, true), &[server.target()], &cpus(1)).unwrap();
+    until_answers(&running, 100);
+    assert_eq!(running.counts()[0].failed, 2);
+    running.begin_measuring();
+    let before = running.counts()[0].answers;
+    until_answers(&running, before + 1000);
+    let figures = running.stop().remove(0);
+    assert!(figures.errors.is_empty(), "{figures:?}");
+    assert!(figures.answers > 0);
+    assert_eq!(figures.connections_opened, 2);
+    assert!(server.asked() >= 2 + 100 + figures.answers);
+}
+
+#[test]
+fn an_answer_in_pieces_counts_once() {
+    fn piecemeal(stream: &mut TcpStream) -> io::Result<bool> {
+        for piece in [
+            "HTTP/1.1 200 OK\r\nConte",
+            "nt-Length: 5\r\n\r\n",
+            "he",
+            "llo",
+        ] {
+            say(stream, piece)?;
+            thread::yield_now();
+        }
+        Ok(true)
+    }
+    let server = Server::new(piecemeal);
+    let figures = load(&workload(3, true), &server, 200);
+    assert_agree(&figures, server.asked(), 3);
+}
+
+#[test]
+fn chunked_answers_are_checked_by_their_data() {
+    fn chunked(stream: &mut TcpStream) -> io::Result<bool> {
+        say(
+            stream,
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n",
+        )?;
+        say(stream, "0\r\n\r\n")
+    }
+    let server = Server::new(chunked);
+    let figures = load(&workload(3, true), &server, 200);
+    assert_eq!(figures.body_bytes, figures.answers * 5);
+    assert_agree(&figures, server.asked(), 3);
+}
+
+#[test]
+fn a_server_that_closes_after_each_answer_gets_new_connections() {
+    fn announced(stream: &mut TcpStream) -> io::Result<bool> {
+        say(
+            stream,
+            "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+        )
+    }
+    fn old(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    }
+    fn until_close(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "HTTP/1.1 200 OK\r\n\r\nhello").map(|_| false)
+    }
+    fn unannounced(stream: &mut TcpStream) -> io::Result<bool> {
+        hello(stream).map(|_| false)
+    }
+    for answering in [announced, old, until_close, unannounced] {
+        let server = Server::new(answering);
+        let figures = load(&workload(2, true), &server, 100);
+        assert!(figures.connections_opened >= figures.answers);
+        assert_agree(&figures, server.asked(), 2);
+    }
+}
+
+#[test]
+fn wrong_answers_are_failures() {
+    fn wrong_status(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nhello")
+    }
+    fn wrong_length(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!")
+    }
+    fn no_http(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "hello")
+    }
+    fn too_much(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!")
+    }
+    let kinds: [(Answering, ErrorKind); 4] = [
+        (wrong_status, ErrorKind::BadStatus),
+        (wrong_length, ErrorKind::BadLength),
+        (no_http, ErrorKind::Malformed),
+        (too_much, ErrorKind::Malformed),
+    ];
+    for (answering, kind) in kinds {
+        let server = Server::new(answering);
+        let figures = load_in_vain(&workload(2, true), server.target(), 4);
+        assert_eq!(figures.answers, 0, "{kind:?}");
+        assert_eq!(figures.errors.keys().collect::<Vec<_>>(), [&kind]);
+        assert!(figures.errors[&kind] <= server.asked());
+    }
+}
+
+#[test]
+fn any_length_will_do_where_none_is_expected() {
+    let server = Server::new(hello);
+    let target = Target {
+        body_length: None,
+        ..server.target()
+    };
+    let running = start(&workload(1, true), &[target], &cpus(1)).unwrap();
+    until_answers(&running, 10);
+    assert_eq!(running.stop()[0].failed(), 0);
+}
+
+/// The least time in which one connection can fail five times: the delays between the failures.
+const FIVE_FAILURES: Duration = Duration::from_millis(5 + 10 + 20 + 40);
+
+#[test]
+fn a_connection_closed_inside_an_answer_is_a_failure_and_no_reason_to_spin() {
+    fn half(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe").map(|_| false)
+    }
+    let nothing: Answering = |_| Ok(false);
+    for answering in [half, nothing] {
+        let server = Server::new(answering);
+        let began = Instant::now();
+        let figures = load_in_vain(&workload(1, true), server.target(), 5);
+        assert!(began.elapsed() >= FIVE_FAILURES);
+        assert_eq!(figures.answers, 0);
+        assert_eq!(
+            figures.errors.keys().collect::<Vec<_>>(),
+            [&ErrorKind::Closed]
+        );
+    }
+}
+
+#[test]
+fn a_refused_connection_is_a_failure_and_no_reason_to_spin() {
+    use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
+    // Bound and not listening: nobody else can get the port, and the kernel refuses for us.
+    let holder = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&holder, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let address = SocketAddr::try_from(getsockname(&holder).unwrap()).unwrap();
+    for keep_alive in [true, false] {
+        let began = Instant::now();
+        let figures = load_in_vain(&workload(1, keep_alive), target(address), 5);
+        assert!(began.elapsed() >= FIVE_FAILURES);
+        assert_eq!(
+            figures.errors.keys().collect::<Vec<_>>(),
+            [&ErrorKind::Refused]
+        );
+        assert_eq!((figures.answers, figures.connections_opened), (0, 0));
+    }
+}
+
+#[test]
+fn a_silent_server_is_given_up_at_the_time_limit() {
+    let server = Server::new(|_| Ok(true));
+    let timeout = Duration::from_millis(40);
+    let began = Instant::now();
+    let figures = load_in_vain(
+        &Workload {
+            timeout,
+            ..workload(2, true)
+        },
+        server.target(),
+        4,
+    );
+    assert!(began.elapsed() >= timeout * 2);
+    assert_eq!(
+        figures.errors.keys().collect::<Vec<_>>(),
+        [&ErrorKind::Timeout]
+    );
+}
+
+#[test]
+fn a_request_larger_than_the_sockets_buffers_is_sent_whole() {
+    let server = Server::new(hello);
+    let large = Workload {
+        method: "POST".to_owned(),
+        body: Some("x".repeat(16 << 20)),
+        ..workload(2, true)
+    };
+    let figures = load(&large, &server, 4);
+    assert_agree(&figures, server.asked(), 2);
+}
+
+#[test]
+fn the_answer_to_head_has_no_body() {
+    fn head_only(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+    }
+    let server = Server::new(head_only);
+    let method = "HEAD".to_owned();
+    let target = Target {
+        body_length: Some(0),
+        ..server.target()
+    };
+    let running = start(
+        &Workload {
+            method,
+            ..workload(2, true)
+        },
+        &[target],
+        &cpus(1),
+    )
+    .unwrap();
+    until_answers(&running, 50);
+    assert_agree(&running.stop()[0], server.asked(), 2);
+}
+
+#[test]
+fn the_threads_tell_their_cpu_time_while_they_run() {
+    let server = Server::new(hello);
+    let running = start(&workload(2, true), &[server.target()], &cpus(1)).unwrap();
+    until("some CPU time", || running.client_cpu() > Duration::ZERO);
+    let before = running.client_cpu();
+    until("more CPU time", || running.client_cpu() > before);
+}
+
+#[test]
+fn a_dropped_load_closes_its_connections() {
+    let server = Server::new(hello);
+    let running = start(&workload(3, true), &[server.target()], &cpus(2)).unwrap();
+    until_answers(&running, 10);
+    drop(running);
+    // It returns only when every connection is closed.
+    assert!(server.asked() >= 10);
+}
+
+#[test]
+fn a_load_without_a_cpu_of_its_own_does_not_start() {
+    let target = [target(SocketAddr::from(([127, 0, 0, 1], 9)))];
+    assert_eq!(
+        start(&workload(1, true), &target, &[]).unwrap_err().kind(),
+        io::ErrorKind::InvalidInput
+    );
+    assert!(start(&workload(1, true), &target, &[CpuSet::MAX_CPU - 1]).is_err());
+    assert!(start(&workload(1, true), &target, &[CpuSet::MAX_CPU]).is_err());
+}
