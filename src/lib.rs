@@ -14,6 +14,7 @@ pub mod build;
 pub mod serve;
 pub mod load;
 // What is asked next, and what came of it.
+pub mod plan;
 pub mod journal;
 pub mod outcome;
 // From numbers to conclusions to text.

@@ -1,0 +1,1 @@
+//! Versions and what was measured → the next session. Pure.
