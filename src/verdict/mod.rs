@@ -1,4 +1,19 @@
 //! Samples → comparisons → verdicts. Pure.
+//!
+//! `state` says what is known of each cell, `evidence` turns sessions into one log ratio per session and pair, `judge`
+//! holds the rule, and `levels` fits what the table shows.
+
+mod evidence;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod judge;
+mod levels;
+pub(crate) mod state;
+#[cfg(test)]
+mod tests;
+
+pub use judge::judge;
+pub(crate) use judge::pairs;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +87,7 @@ pub enum Warning {
     },
     /// CPU shares of the racing servers differed, so throughput was not valid.
     UnfairRace {
-        /// Greatest difference of shares between the two, as a share.
+        /// How much more CPU time the one got than the other in the worst session, as a share (0.1 is 10 %).
         difference: f64,
     },
     /// The load generator was the limit in this many sessions.
@@ -101,8 +116,8 @@ pub struct Level {
     pub cell: usize,
     /// Right answers per second of the server alone, fitted so that ratios of neighbours are the verdicts' effects.
     pub fetches_per_second: f64,
-    /// Standard error of its logarithm.
-    pub relative_error: f64,
+    /// Standard error of its logarithm; none where there are too few trials or sessions to tell.
+    pub relative_error: Option<f64>,
 }
 
 /// What a whole run says.

@@ -1,0 +1,74 @@
+//! What a journal says of each cell: measured, a gap, or not come to yet.
+
+use crate::journal::{Built, Launch, Launched, Run, SessionRecord};
+use crate::matrix::Design;
+use crate::outcome::{Gap, GapKind, Sample};
+
+/// What is known of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum State {
+    /// It has at least one sample.
+    Measured,
+    /// It has no number, and this is why.
+    Gap(Gap),
+    /// The run has not come to it.
+    Pending,
+}
+
+/// Returns what is known of a cell: its being given up, then its build, then its samples, then its last failed launch.
+pub(crate) fn state(run: &Run, cell: usize) -> State {
+    if let Some(gap) = run.given_up.get(&cell) {
+        return State::Gap(gap.clone());
+    }
+    if let Some(Built::Gap(gap)) = run.builds.get(&cell) {
+        return State::Gap(gap.clone());
+    }
+    if launches(run, cell).any(|(_, launch)| sample(launch).is_some()) {
+        return State::Measured;
+    }
+    match launches(run, cell)
+        .filter_map(|(_, launch)| gap(launch))
+        .last()
+    {
+        Some(gap) => State::Gap(gap),
+        None => State::Pending,
+    }
+}
+
+/// Returns every launch of a cell with its session, in order.
+pub(crate) fn launches(run: &Run, cell: usize) -> impl Iterator<Item = (&SessionRecord, &Launch)> {
+    run.sessions.iter().flat_map(move |session| {
+        let own = session
+            .launches
+            .iter()
+            .filter(move |launch| launch.cell == cell);
+        own.map(move |launch| (session, launch))
+    })
+}
+
+/// Returns the samples of a cell's solo trials, in order.
+pub(crate) fn solo_samples(run: &Run, cell: usize) -> impl Iterator<Item = &Sample> {
+    launches(run, cell)
+        .filter(|(session, _)| session.design == Design::Solo)
+        .filter_map(|(_, launch)| sample(launch))
+}
+
+/// Returns a launch's sample if it counted at least one answer in some time; never a zero.
+pub(crate) fn sample(launch: &Launch) -> Option<&Sample> {
+    match &launch.outcome {
+        Launched::Sample(sample) if sample.load.fetches_per_second() > 0.0 => Some(sample),
+        Launched::Sample(_) | Launched::Gap(_) => None,
+    }
+}
+
+/// Returns why a launch gave no sample.
+pub(crate) fn gap(launch: &Launch) -> Option<Gap> {
+    match &launch.outcome {
+        Launched::Gap(gap) => Some(gap.clone()),
+        Launched::Sample(_) if sample(launch).is_none() => Some(Gap::new(
+            GapKind::Stalled,
+            "no right answer was counted in the measured part",
+        )),
+        Launched::Sample(_) => None,
+    }
+}

@@ -1,0 +1,561 @@
+//! Tests of judging whole runs.
+
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
+
+use super::evidence::Evidence;
+use super::fixture::{NOISE, fail, measure, race, run, sample, session, solo, window};
+use super::judge::decide;
+use super::*;
+use crate::journal::{Built, Launched, Purpose, Run};
+use crate::matrix::{Design, Rule};
+use crate::outcome::GapKind;
+
+const STEP_DOWN: [(usize, f64); 2] = [(0, 8000.0), (1, 7600.0)];
+
+/// Makes a run of two versions, the second 5 % slower.
+fn step_down() -> Run {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    measure(&mut run, Purpose::Measure, &STEP_DOWN, &NOISE);
+    run
+}
+
+fn only(run: &Run) -> Comparison {
+    let judgement = judge(run);
+    assert_eq!(judgement.comparisons.len(), 1);
+    judgement.comparisons.into_iter().next().unwrap()
+}
+
+#[test]
+fn a_candidate_5_percent_slower_is_a_regression() {
+    let comparison = only(&step_down());
+    assert_eq!(comparison.verdict, Verdict::Regression);
+    assert_eq!(comparison.metric, Metric::Throughput);
+    assert_eq!((comparison.sessions, comparison.confirmed), (8, None));
+    let (low, high) = comparison.interval.unwrap();
+    assert!(low < 0.95_f64.ln() && 0.95_f64.ln() < high && high < 0.0);
+    assert_eq!(comparison.sessions_needed, None);
+    assert_eq!(comparison.warnings, []);
+}
+
+#[test]
+fn other_names_change_nothing() {
+    let named = step_down();
+    let mut renamed = named.clone();
+    renamed.header.cells = run(&["zebra", "ape"]).header.cells;
+    assert_eq!(judge(&named), judge(&renamed));
+}
+
+#[test]
+fn two_equal_versions_are_the_same() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    measure(
+        &mut run,
+        Purpose::Measure,
+        &[(0, 8000.0), (1, 8000.0)],
+        &NOISE,
+    );
+    assert_eq!(only(&run).verdict, Verdict::Same);
+}
+
+#[test]
+fn two_sessions_decide_nothing_however_clear_they_look() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    measure(&mut run, Purpose::Measure, &STEP_DOWN, &[0.0, 0.0001]);
+    let comparison = only(&run);
+    assert_eq!(comparison.verdict, Verdict::Unknown);
+    assert_eq!(comparison.adjusted_p, None);
+    assert!(comparison.warnings.contains(&Warning::FewSessions {
+        held: 2,
+        planned: 8
+    }));
+}
+
+#[test]
+fn wide_noise_is_unknown_and_says_how_many_more_sessions_it_would_take() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    let wide: Vec<f64> = NOISE.iter().map(|noise| noise * 8.0).collect();
+    measure(
+        &mut run,
+        Purpose::Measure,
+        &[(0, 8000.0), (1, 7900.0)],
+        &wide,
+    );
+    let comparison = only(&run);
+    assert_eq!(comparison.verdict, Verdict::Unknown);
+    assert!(comparison.sessions_needed.unwrap() > 8);
+}
+
+#[test]
+fn a_certain_effect_below_the_minimum_is_not_flagged() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    let quiet: Vec<f64> = NOISE.iter().map(|noise| noise / 20.0).collect();
+    for noise in quiet {
+        race(
+            &mut run,
+            Purpose::Measure,
+            &[(0, 8000.0), (1, 8000.0 * (0.994 + noise))],
+        );
+    }
+    let comparison = only(&run);
+    assert!(comparison.adjusted_p.unwrap() < 0.001);
+    assert_eq!(comparison.verdict, Verdict::Same);
+}
+
+#[test]
+fn one_wild_session_in_five_cannot_flag_a_pair_alone() {
+    // All but one sign agree, so below six sessions the gate is shut, whatever the t test says.
+    let rule = Rule {
+        alpha: 0.5,
+        ..step_down().header.rule
+    };
+    let judged = |values: &[f64]| {
+        decide(vec![evidence(values.to_vec())], &rule)
+            .remove(0)
+            .verdict
+    };
+    assert_eq!(judged(&[-0.2, -0.21, -0.19, -0.2, 0.001]), Verdict::Unknown);
+    assert_eq!(
+        judged(&[-0.2, -0.21, -0.19, -0.2, -0.001]),
+        Verdict::Regression
+    );
+}
+
+#[test]
+fn fresh_sessions_confirm_a_flag_and_are_pooled_into_its_effect() {
+    let mut run = step_down();
+    measure(
+        &mut run,
+        Purpose::Confirm,
+        &[(0, 8000.0), (1, 7760.0)],
+        &NOISE,
+    );
+    let comparison = only(&run);
+    assert_eq!(comparison.verdict, Verdict::Regression);
+    assert_eq!(
+        (comparison.confirmed, comparison.sessions),
+        (Some(true), 16)
+    );
+    let between = f64::midpoint(0.95_f64.ln(), 0.97_f64.ln());
+    assert!((comparison.effect.unwrap() - between).abs() < 0.002);
+}
+
+#[test]
+fn a_flag_that_fresh_sessions_do_not_show_again_becomes_unknown_and_stays_planned_for() {
+    let mut run = step_down();
+    measure(
+        &mut run,
+        Purpose::Confirm,
+        &[(0, 8000.0), (1, 8000.0)],
+        &NOISE,
+    );
+    let judgement = judge(&run);
+    let comparison = &judgement.comparisons[0];
+    assert_eq!(
+        (comparison.verdict, comparison.confirmed),
+        (Verdict::Unknown, Some(false))
+    );
+    assert!(comparison.warnings.contains(&Warning::NotConfirmed));
+    assert_eq!(judgement.flagged(), [comparison.pair.clone()]);
+}
+
+#[test]
+fn fresh_sessions_that_show_the_opposite_do_not_confirm() {
+    let mut run = step_down();
+    measure(
+        &mut run,
+        Purpose::Confirm,
+        &[(0, 8000.0), (1, 8400.0)],
+        &NOISE,
+    );
+    assert_eq!(only(&run).confirmed, Some(false));
+}
+
+#[test]
+fn three_fresh_sessions_leave_a_flag_open() {
+    let mut run = step_down();
+    measure(
+        &mut run,
+        Purpose::Confirm,
+        &[(0, 8000.0), (1, 8000.0)],
+        &NOISE[..3],
+    );
+    let comparison = only(&run);
+    assert_eq!(
+        (comparison.verdict, comparison.confirmed),
+        (Verdict::Regression, None)
+    );
+}
+
+#[test]
+fn where_no_confirmation_is_asked_for_none_is_taken() {
+    let mut run = step_down();
+    run.header.rule.confirm = false;
+    measure(
+        &mut run,
+        Purpose::Confirm,
+        &[(0, 8000.0), (1, 8000.0)],
+        &NOISE,
+    );
+    assert_eq!(only(&run).confirmed, None);
+}
+
+#[test]
+fn a_stalled_window_does_not_count_and_a_silent_one_is_left_out() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    for _ in 0..4 {
+        race(&mut run, Purpose::Measure, &[(1, 1.0), (0, 1.0)]);
+        for answers in [
+            [500, 500],
+            [500, 500],
+            [500, 500],
+            [1, 500],
+            [500, 9],
+            [0, 500],
+        ] {
+            window(&mut run, &answers);
+        }
+    }
+    assert!(only(&run).effect.unwrap().abs() < 1e-12);
+}
+
+#[test]
+fn windows_belong_to_the_launches_that_gave_a_sample() {
+    let mut run = run(&["1.0.0", "2.0.0", "3.0.0"]);
+    let gap = Launched::Gap(Gap::new(GapKind::Crashed, "it died"));
+    let good = |rate| Launched::Sample(Box::new(sample(rate, 2.5)));
+    let launches = vec![(0, gap), (2, good(100.0)), (1, good(100.0))];
+    session(&mut run, Purpose::Measure, Design::Race, launches);
+    window(&mut run, &[300, 100]);
+    let judgement = judge(&run);
+    assert_eq!(judgement.comparisons.len(), 1);
+    assert!((judgement.comparisons[0].effect.unwrap() - 3.0_f64.ln()).abs() < 1e-12);
+}
+
+#[test]
+fn a_server_that_got_more_cpu_time_is_judged_by_cpu_time_per_answer() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    for noise in NOISE {
+        // A fifth more answers, but with a third more CPU time: 10 % slower by CPU time per answer.
+        let fast = sample(1200.0 * (1.0 + noise), 4.0);
+        let launches = vec![
+            (0, Launched::Sample(Box::new(sample(1000.0, 3.0)))),
+            (1, Launched::Sample(Box::new(fast))),
+        ];
+        session(&mut run, Purpose::Measure, Design::Race, launches);
+    }
+    let comparison = only(&run);
+    assert_eq!(comparison.metric, Metric::CpuPerAnswer);
+    assert_eq!(comparison.verdict, Verdict::Regression);
+    assert!((comparison.effect.unwrap() - 0.9_f64.ln()).abs() < 0.002);
+    let Warning::UnfairRace { difference } = comparison.warnings[0] else {
+        panic!("{:?}", comparison.warnings);
+    };
+    assert!((difference - 1.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn where_the_client_was_the_limit_cpu_time_per_answer_decides() {
+    let mut run = step_down();
+    for session in run.sessions.iter_mut().rev().take(5) {
+        session.client_share = 0.99;
+        session.server_share = 0.7;
+    }
+    let comparison = only(&run);
+    assert_eq!(comparison.metric, Metric::CpuPerAnswer);
+    assert_eq!(
+        comparison.warnings,
+        [Warning::GeneratorBound { sessions: 5 }]
+    );
+    for session in run.sessions.iter_mut().rev().take(1) {
+        session.server_share = 0.99;
+    }
+    assert_eq!(only(&run).metric, Metric::Throughput);
+}
+
+#[test]
+fn launches_that_were_still_warming_up_are_counted() {
+    let mut run = step_down();
+    for session in run.sessions.iter_mut().rev().take(2) {
+        let Launched::Sample(sample) = &mut session.launches[0].outcome else {
+            panic!("a race holds samples");
+        };
+        sample.steady = false;
+    }
+    assert_eq!(only(&run).warnings, [Warning::Unsteady { launches: 2 }]);
+}
+
+#[test]
+fn a_version_whose_launches_settle_at_two_levels_is_named_and_its_rivals_are_not() {
+    let mut run = run(&["1.0.0", "2.0.0", "3.0.0", "4.0.0"]);
+    for (index, noise) in NOISE.into_iter().enumerate() {
+        // The machine itself is a quarter slower in every third session, for all.
+        let machine = if index % 3 == 0 { 0.75 } else { 1.0 };
+        let slow = if index % 2 == 0 { 0.7 } else { 1.0 };
+        let rates = [1.0 + noise, slow, 1.0 - noise, 1.0 + noise / 2.0];
+        let raced: Vec<(usize, f64)> = rates
+            .iter()
+            .enumerate()
+            .map(|(cell, rate)| (cell, 2000.0 * machine * rate))
+            .collect();
+        race(&mut run, Purpose::Measure, &raced);
+    }
+    let warned: Vec<Vec<Warning>> = judge(&run)
+        .comparisons
+        .into_iter()
+        .map(|comparison| comparison.warnings)
+        .collect();
+    let bimodal = || vec![Warning::Bimodal { cell: 1 }];
+    assert_eq!(warned, [bimodal(), bimodal(), vec![]]);
+}
+
+#[test]
+fn neighbours_meet_across_gaps_and_the_gaps_are_named() {
+    let mut run = run(&["1.0.0", "2.0.0", "3.0.0", "4.0.0", "5.0.0"]);
+    run.builds
+        .insert(1, Built::Gap(Gap::new(GapKind::Failed, "it did not link")));
+    run.given_up
+        .insert(2, Gap::new(GapKind::Exited, "it ended"));
+    measure(
+        &mut run,
+        Purpose::Measure,
+        &[(0, 8000.0), (2, 8000.0), (3, 7000.0)],
+        &NOISE,
+    );
+    fail(&mut run, 4, Gap::new(GapKind::NotReady, "first"));
+    fail(&mut run, 4, Gap::new(GapKind::WrongAnswer, "last"));
+    let judgement = judge(&run);
+    let pair = Pair {
+        baseline: 0,
+        candidate: 3,
+        skipped: vec![1, 2],
+    };
+    assert_eq!(judgement.comparisons.len(), 1);
+    assert_eq!(judgement.comparisons[0].pair, pair);
+    assert_eq!(judgement.comparisons[0].verdict, Verdict::Regression);
+    let gaps: Vec<(usize, GapKind)> = judgement
+        .gaps
+        .iter()
+        .map(|(cell, gap)| (*cell, gap.kind))
+        .collect();
+    assert_eq!(
+        gaps,
+        [
+            (1, GapKind::Failed),
+            (2, GapKind::Exited),
+            (4, GapKind::WrongAnswer)
+        ]
+    );
+    assert!(judgement.pending.is_empty());
+    assert_eq!(judgement.levels.len(), 2);
+}
+
+#[test]
+fn a_cell_that_was_not_come_to_is_pending_and_one_without_answers_a_gap() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    solo(&mut run, 1, 0.0);
+    let judgement = judge(&run);
+    assert_eq!(judgement.pending, [0]);
+    assert_eq!(judgement.gaps[0].1.kind, GapKind::Stalled);
+    assert_eq!((judgement.comparisons, judgement.levels), (vec![], vec![]));
+}
+
+#[test]
+fn cells_with_other_axes_are_no_neighbours() {
+    let mut run = run(&["1.0.0", "1.0.0 body=buffer", "2.0.0", "2.0.0 body=buffer"]);
+    for cell in [1, 3] {
+        run.header.cells[cell]
+            .axes
+            .insert("body".to_owned(), "buffer".to_owned());
+    }
+    let all = |_| true;
+    let neighbours: Vec<(usize, usize)> = pairs(&run.header.cells, &all)
+        .iter()
+        .map(|p| (p.baseline, p.candidate))
+        .collect();
+    assert_eq!(neighbours, [(0, 2), (1, 3)]);
+}
+
+#[test]
+fn in_the_solo_design_the_kth_trials_are_held_against_each_other() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    run.header.sessions.design = Design::Solo;
+    for noise in NOISE {
+        solo(&mut run, 0, 8000.0 * (1.0 + 20.0 * noise));
+        solo(&mut run, 1, 7200.0 * (1.0 + 20.0 * noise));
+    }
+    let comparison = only(&run);
+    assert_eq!(
+        (comparison.verdict, comparison.sessions),
+        (Verdict::Regression, 8)
+    );
+    // Counts are whole, a part in 70,000 of a trial.
+    assert!((comparison.effect.unwrap() - 0.9_f64.ln()).abs() < 2e-5);
+}
+
+#[test]
+fn rows_agree_with_verdicts_and_solo_trials_set_the_level() {
+    let mut run = run(&["1.0.0", "2.0.0", "3.0.0", "4.0.0"]);
+    let rates = [(0, 8000.0), (1, 7600.0), (2, 8100.0)];
+    measure(&mut run, Purpose::Measure, &rates, &NOISE);
+    solo(&mut run, 0, 8400.0);
+    solo(&mut run, 3, 500.0);
+    run.sessions
+        .retain(|session| session.launches[0].cell != 3 || session.design == Design::Solo);
+    let judgement = judge(&run);
+    let level = |cell: usize| judgement.levels[cell].fetches_per_second.ln();
+    for comparison in &judgement.comparisons[..2] {
+        let between = level(comparison.pair.candidate) - level(comparison.pair.baseline);
+        assert!((between - comparison.effect.unwrap()).abs() < 1e-12);
+    }
+    let alone = [
+        f64::midpoint(8000_f64.ln(), 8400_f64.ln()),
+        7600_f64.ln(),
+        8100_f64.ln(),
+    ];
+    let fitted: f64 = (0..3).map(level).sum();
+    assert!((fitted - alone.iter().sum::<f64>()).abs() < 1e-9);
+    assert!((judgement.levels[3].fetches_per_second - 500.0).abs() < 1e-9);
+    assert_eq!(judgement.levels[3].relative_error, None);
+    assert!(
+        judgement
+            .levels
+            .iter()
+            .take(3)
+            .all(|level| level.relative_error.unwrap() > 0.0)
+    );
+}
+
+/// Makes evidence of a pair from its sessions held to measure.
+fn evidence(measure: Vec<f64>) -> Evidence {
+    Evidence {
+        pair: Pair {
+            baseline: 0,
+            candidate: 1,
+            skipped: vec![],
+        },
+        metric: Metric::Throughput,
+        measure,
+        confirm: vec![],
+        warnings: vec![],
+    }
+}
+
+/// Draws the log ratios of `pairs` neighbouring pairs in `sessions` sessions; each has sd `sd` and, as versions are
+/// shared, correlation −½ with the next. All pairs have mean `effect`.
+fn draw(
+    random: &mut Pcg64,
+    (pairs, sessions): (usize, usize),
+    sd: f64,
+    effect: f64,
+) -> Vec<Evidence> {
+    let normal = Normal::new(0.0, sd / std::f64::consts::SQRT_2).unwrap();
+    let mut sets = vec![Vec::new(); pairs];
+    for _ in 0..sessions {
+        let cells: Vec<f64> = (0..=pairs)
+            .map(|_| normal.inverse_cdf(random.random::<f64>()))
+            .collect();
+        for (pair, two) in cells.windows(2).enumerate() {
+            sets[pair].push(effect + two[1] - two[0]);
+        }
+    }
+    sets.into_iter().map(evidence).collect()
+}
+
+/// Counts the runs in which at least one pair, and the pairs that, are flagged.
+fn flagged(runs: usize, sd: f64, effect: f64) -> (u64, u64) {
+    let rule = Rule {
+        alpha: 0.05,
+        min_effect: 0.01,
+        same_within: 0.02,
+        confirm: false,
+    };
+    let mut random = Pcg64::seed_from_u64(2012);
+    let (mut with_any, mut in_all) = (0, 0);
+    for _ in 0..runs {
+        let judged = decide(draw(&mut random, (10, 8), sd, effect), &rule);
+        let wanted = if effect < 0.0 {
+            vec![Verdict::Regression]
+        } else {
+            vec![Verdict::Regression, Verdict::Improvement]
+        };
+        let flags = judged
+            .iter()
+            .filter(|comparison| wanted.contains(&comparison.verdict))
+            .count();
+        with_any += u64::from(flags > 0);
+        in_all += u64::try_from(flags).unwrap();
+    }
+    (with_any, in_all)
+}
+
+#[test]
+fn identical_versions_raise_a_false_alarm_in_at_most_alpha_of_runs() {
+    // If alarms come with chance 5 % exactly, the count among 1,000 runs is binomial and exceeds its 99.9 % point, 73,
+    // once in a thousand seeds. The seed is fixed, so the test is deterministic.
+    let bound = Binomial::new(0.05, 1000).unwrap().inverse_cdf(0.999);
+    let (with_any, _) = flagged(1000, 0.013, 0.0);
+    assert!(with_any <= bound, "{with_any} of 1000 runs, bound {bound}");
+}
+
+#[test]
+fn a_step_of_5_percent_is_found_in_at_least_99_of_100_pairs() {
+    // With chance 99 % exactly, fewer than the 0.1 % point of the binomial among 1,000 pairs come once in a thousand seeds.
+    let bound = Binomial::new(0.99, 1000).unwrap().inverse_cdf(0.001);
+    let (_, found) = flagged(100, 0.013, 0.95_f64.ln());
+    assert!(found >= bound, "{found} of 1000 pairs, bound {bound}");
+}
+
+/// Makes a run of two versions from the answers per second of its races.
+fn raced(rates: &[(u32, u32)], order: [usize; 2], scale: u32) -> Run {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    for (first, second) in rates {
+        let scaled = |rate: &u32| f64::from(rate * scale);
+        race(
+            &mut run,
+            Purpose::Measure,
+            &[(order[0], scaled(first)), (order[1], scaled(second))],
+        );
+    }
+    run
+}
+
+fn rates() -> impl Strategy<Value = Vec<(u32, u32)>> {
+    let rate = || 1000..1080_u32;
+    let step = prop_oneof![Just(0_u32), Just(60)];
+    (prop::collection::vec((rate(), rate()), 0..14), step)
+        .prop_map(|(rates, step)| rates.into_iter().map(|(a, b)| (a, b + step)).collect())
+}
+
+fn mirror(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Regression => Verdict::Improvement,
+        Verdict::Improvement => Verdict::Regression,
+        Verdict::Same | Verdict::Unknown | Verdict::Incomparable => verdict,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn swapping_baseline_and_candidate_mirrors_the_verdict(rates in rates()) {
+        prop_assume!(!rates.is_empty());
+        let there = only(&raced(&rates, [0, 1], 1));
+        let back = only(&raced(&rates, [1, 0], 1));
+        prop_assert_eq!(there.verdict, mirror(back.verdict));
+        prop_assert!((there.effect.unwrap() + back.effect.unwrap()).abs() < 1e-12);
+        prop_assert_eq!(there.sessions_needed, back.sessions_needed);
+    }
+
+    #[test]
+    fn a_faster_machine_changes_no_verdict(rates in rates(), scale in 2..50_u32) {
+        prop_assume!(!rates.is_empty());
+        let slow = only(&raced(&rates, [0, 1], 1));
+        let fast = only(&raced(&rates, [0, 1], scale));
+        prop_assert_eq!(slow.verdict, fast.verdict);
+        prop_assert!((slow.effect.unwrap() - fast.effect.unwrap()).abs() < 1e-12);
+    }
+}
