@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::state::{State, launches, sample, state};
+use super::state::{launches, sample};
 use super::{Metric, Warning};
 use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord, Window};
 use crate::matrix::Design;
 use crate::outcome::Sample;
-use crate::stats::{median, real, sorted, trimmed_mean};
+use crate::stats::{median, real, trimmed_mean};
 use crate::version::Pair;
 
 /// A race is fair while the log ratio of the two servers' CPU times is at most this. In the trials of the method's
@@ -22,12 +22,6 @@ const SERVER_IDLE: f64 = 0.90;
 
 /// Percent of a session's windows left out at each end before they are averaged.
 const TRIMMED_PERCENT: usize = 20;
-
-/// Two levels of one cell's launches lie at least this far apart, as a log ratio, and at least this many times further
-/// than the launches inside a level from each other.
-const BIMODAL_LEAST: f64 = 0.03;
-/// See [`BIMODAL_LEAST`].
-const BIMODAL_TIMES: f64 = 4.0;
 
 /// What the sessions say of one pair, as log ratios of speed: candidate − baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -217,85 +211,6 @@ fn unsteady(meetings: &[Meeting<'_>]) -> Option<Warning> {
         .filter(|sample| !sample.steady)
         .count();
     (launches > 0).then_some(Warning::Unsteady { launches })
-}
-
-/// Returns the cells whose launches settle at two levels of CPU time per answer.
-///
-/// In a race what a session does to all its servers is taken out first: from each launch its cell's median, then the
-/// session's median of what is left. In a race of two that leaves half of a jump with each, so both may be named.
-pub(crate) fn bimodal_cells(run: &Run) -> BTreeSet<usize> {
-    let cells = 0..run.header.cells.len();
-    let design = run.header.sessions.design;
-    let sessions: Vec<&SessionRecord> =
-        run.sessions.iter().filter(|s| s.design == design).collect();
-    let medians: Vec<Option<f64>> = cells
-        .clone()
-        .map(|cell| {
-            median(
-                &logs(&sessions, cell)
-                    .map(|(_, log)| log)
-                    .collect::<Vec<_>>(),
-            )
-        })
-        .collect();
-    let common: Vec<f64> = sessions
-        .iter()
-        .map(|session| match design {
-            Design::Race => common_shift(session, &medians),
-            Design::Solo => 0.0,
-        })
-        .collect();
-    let split = |cell: &usize| {
-        let own = logs(&sessions, *cell).map(|(session, log)| log - common[session]);
-        matches!(state(run, *cell), State::Measured) && is_split(&own.collect::<Vec<_>>())
-    };
-    cells.filter(split).collect()
-}
-
-/// Returns the log of CPU time per answer of each of a cell's launches, with the session's place in the list.
-fn logs<'run>(
-    sessions: &'run [&SessionRecord],
-    cell: usize,
-) -> impl Iterator<Item = (usize, f64)> + 'run {
-    let launches = sessions
-        .iter()
-        .enumerate()
-        .flat_map(|(place, session)| session.launches.iter().map(move |launch| (place, launch)));
-    launches.filter_map(move |(place, launch)| {
-        let sample = sample(launch).filter(|_| launch.cell == cell)?;
-        Some((place, cpu_per_answer(sample)?.ln()))
-    })
-}
-
-/// Returns by how much a session moved all its servers from their medians.
-fn common_shift(session: &SessionRecord, medians: &[Option<f64>]) -> f64 {
-    let shifts: Vec<f64> = session
-        .launches
-        .iter()
-        .filter_map(|launch| {
-            let usual = medians.get(launch.cell).copied().flatten()?;
-            Some(cpu_per_answer(sample(launch)?)?.ln() - usual)
-        })
-        .collect();
-    median(&shifts).unwrap_or(0.0)
-}
-
-/// Returns whether values fall into two clusters: the widest step between neighbours with at least two values on each
-/// side is more than 3 % and more than four times the median of the other steps.
-fn is_split(values: &[f64]) -> bool {
-    let sorted = sorted(values);
-    let mut steps: Vec<f64> = sorted.windows(2).map(|two| two[1] - two[0]).collect();
-    if steps.len() < 3 {
-        return false;
-    }
-    let inner = 1..steps.len() - 1;
-    let Some(widest) = inner.max_by(|left, right| f64::total_cmp(&steps[*left], &steps[*right]))
-    else {
-        return false;
-    };
-    let step = steps.swap_remove(widest);
-    let usual = median(&steps).unwrap_or(0.0);
-    step > BIMODAL_LEAST && step > BIMODAL_TIMES * usual
 }
 
 /// Returns Σ value ÷ n of an iterator, with n.

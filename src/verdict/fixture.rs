@@ -202,8 +202,9 @@ pub(crate) fn session(
 
 /// Adds a race with fair shares and these answers per second.
 pub(crate) fn race(run: &mut Run, purpose: Purpose, rates: &[(usize, f64)]) {
+    let cpu = 10.0 / crate::stats::real(rates.len());
     let launch =
-        |(cell, rate): &(usize, f64)| (*cell, Launched::Sample(Box::new(sample(*rate, 2.5))));
+        |(cell, rate): &(usize, f64)| (*cell, Launched::Sample(Box::new(sample(*rate, cpu))));
     session(
         run,
         purpose,

@@ -1,6 +1,7 @@
 //! Evidence → comparisons. The rule, in one place.
 
-use super::evidence::{Evidence, bimodal_cells, gather};
+use super::bimodal::bimodal_cells;
+use super::evidence::{Evidence, gather};
 use super::levels;
 use super::state::{State, state};
 use super::{Comparison, Judgement, Verdict, Warning};

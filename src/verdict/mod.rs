@@ -3,6 +3,7 @@
 //! `state` says what is known of each cell, `evidence` turns sessions into one log ratio per session and pair, `judge`
 //! holds the rule, and `levels` fits what the table shows.
 
+mod bimodal;
 mod evidence;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -12,6 +13,7 @@ pub(crate) mod state;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use evidence::cpu_per_answer;
 pub use judge::judge;
 pub(crate) use judge::pairs;
 

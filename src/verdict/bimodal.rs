@@ -1,0 +1,113 @@
+//! Versions whose launches settle at two levels.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::evidence::cpu_per_answer;
+use super::state::sample;
+use crate::journal::{Run, SessionRecord};
+use crate::stats::{median, sorted};
+
+/// Two levels lie at least this far apart, as a log ratio …
+const LEAST: f64 = 0.03;
+
+/// … and this many times as far as the launches inside a level usually lie from each other.
+const TIMES: f64 = 4.0;
+
+/// Returns the cells whose launches, in the design of the run, settle at two levels of CPU time per answer.
+///
+/// Only sessions of the same cells are held against each other, for CPU time per answer depends on the company.
+pub(crate) fn bimodal_cells(run: &Run) -> BTreeSet<usize> {
+    let mut alike: BTreeMap<Vec<usize>, Vec<&SessionRecord>> = BTreeMap::new();
+    let design = run.header.sessions.design;
+    for session in run
+        .sessions
+        .iter()
+        .filter(|session| session.design == design)
+    {
+        let mut cells: Vec<usize> = session.launches.iter().map(|launch| launch.cell).collect();
+        cells.sort_unstable();
+        alike.entry(cells).or_default().push(session);
+    }
+    alike
+        .iter()
+        .flat_map(|(cells, sessions)| split_cells(cells, sessions))
+        .collect()
+}
+
+/// Returns those of the cells that settle at two levels over sessions in which all of them were launched.
+///
+/// What a session does to all its servers is taken out first: from each launch its cell's median, then the session's
+/// median of what is left. In a race of two that leaves half of a jump with each, so both may be named.
+fn split_cells(cells: &[usize], sessions: &[&SessionRecord]) -> Vec<usize> {
+    let logs: Vec<BTreeMap<usize, f64>> = sessions.iter().map(|session| logs(session)).collect();
+    let of = |cell: usize| logs.iter().filter_map(move |logs| logs.get(&cell).copied());
+    let usual = |cell: usize| median(&of(cell).collect::<Vec<_>>()).unwrap_or(0.0);
+    let medians: BTreeMap<usize, f64> = cells.iter().map(|cell| (*cell, usual(*cell))).collect();
+    let moved = |logs: &BTreeMap<usize, f64>| -> BTreeMap<usize, f64> {
+        let rest: BTreeMap<usize, f64> = logs
+            .iter()
+            .map(|(cell, log)| (*cell, log - medians[cell]))
+            .collect();
+        let shift = median(&rest.values().copied().collect::<Vec<_>>()).unwrap_or(0.0);
+        let shift = if cells.len() > 1 { shift } else { 0.0 };
+        rest.into_iter()
+            .map(|(cell, log)| (cell, log - shift))
+            .collect()
+    };
+    let moved: Vec<BTreeMap<usize, f64>> = logs.iter().map(moved).collect();
+    let split = |cell: &usize| {
+        let own = moved.iter().filter_map(|logs| logs.get(cell).copied());
+        is_split(&own.collect::<Vec<_>>())
+    };
+    cells.iter().copied().filter(split).collect()
+}
+
+/// Returns the log of CPU time per answer of each cell of a session.
+fn logs(session: &SessionRecord) -> BTreeMap<usize, f64> {
+    let log = |sample| cpu_per_answer(sample).map(f64::ln);
+    let launches = session.launches.iter();
+    launches
+        .filter_map(|launch| Some((launch.cell, log(sample(launch)?)?)))
+        .collect()
+}
+
+/// Returns whether values fall into two clusters: the widest step between neighbours with at least two values on each
+/// side is more than 3 % and more than four times the median of the other steps.
+fn is_split(values: &[f64]) -> bool {
+    let sorted = sorted(values);
+    let mut steps: Vec<f64> = sorted.windows(2).map(|two| two[1] - two[0]).collect();
+    if steps.len() < 3 {
+        return false;
+    }
+    let inner = 1..steps.len() - 1;
+    let Some(widest) = inner.max_by(|left, right| f64::total_cmp(&steps[*left], &steps[*right]))
+    else {
+        return false;
+    };
+    let step = steps.swap_remove(widest);
+    let usual = median(&steps).unwrap_or(0.0);
+    step > LEAST && step > TIMES * usual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_levels_with_two_launches_each_are_split() {
+        assert!(is_split(&[0.0, 0.3, 0.01, 0.31]));
+    }
+
+    #[test]
+    fn one_odd_launch_is_no_level() {
+        assert!(!is_split(&[0.0, 0.01, 0.02, 0.03, 0.9]));
+        assert!(!is_split(&[0.0, 0.3, 0.31]));
+        assert!(!is_split(&[]));
+    }
+
+    #[test]
+    fn levels_nearer_than_3_percent_and_even_spreads_are_not_split() {
+        assert!(!is_split(&[0.0, 0.001, 0.02, 0.021]));
+        assert!(!is_split(&[0.0, 0.1, 0.2, 0.3, 0.4, 0.5]));
+    }
+}
