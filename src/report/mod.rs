@@ -1,1 +1,358 @@
 //! Run → what to say → how to say it. Pure.
+//!
+//! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
+
+mod figures;
+mod json;
+mod markdown;
+mod plot;
+mod steps;
+mod terminal;
+mod texts;
+mod words;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::journal::Run;
+use crate::outcome::{Class, Gap, GapKind, Stage};
+use crate::verdict::{Judgement, Level, Verdict};
+use crate::version::Version;
+
+pub use figures::{Figures, Triple};
+pub use steps::Step;
+
+/// The number of the JSON form, raised by any change that an older reader would misread.
+const SCHEMA: u32 = 1;
+
+/// What is said of a run, before it is Markdown, text or JSON.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The number of this form.
+    pub schema: u32,
+    /// The matrix's title.
+    pub title: String,
+    /// The run's name.
+    pub run: String,
+    /// The version of Harness that measured.
+    pub harness: String,
+    /// When the run began.
+    pub started: Timestamp,
+    /// When it ended by itself; none where it was interrupted or still goes on.
+    pub ended: Option<Timestamp>,
+    /// The counts.
+    pub status: Status,
+    /// Levels in the manner of the 2012 page, one table for each combination of axes.
+    pub tables: Vec<Table>,
+    /// Every pair, in order.
+    pub pairs: Vec<Step>,
+    /// Every cell, in order, gaps in place.
+    pub cells: Vec<CellReport>,
+    /// The gaps, equal neighbours together.
+    pub gaps: Vec<GapGroup>,
+    /// What a reader should know, one sentence each.
+    pub warnings: Vec<String>,
+    /// The machine in a few words.
+    pub machine_in_short: String,
+    /// The machine, name and value.
+    pub machine: Vec<(String, String)>,
+    /// How it was measured and judged, one paragraph each.
+    pub method: Vec<String>,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// A command that repeats the run with the same seed.
+    pub repeat: String,
+}
+
+/// The counts of the first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Cells with a number.
+    pub measured: usize,
+    /// Cells without, and why is known.
+    pub gaps: usize,
+    /// Cells that the run has not come to.
+    pub pending: usize,
+    /// Pairs of neighbours.
+    pub pairs: usize,
+    /// Pairs whose candidate is worse.
+    pub regressions: usize,
+    /// Pairs whose candidate is better.
+    pub improvements: usize,
+    /// Pairs whose difference is smaller than the margin.
+    pub same: usize,
+    /// Pairs without enough evidence.
+    pub unknown: usize,
+}
+
+/// The levels of the cells with the same axes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// `body=buffer`, or empty where there are no axes.
+    pub axes: String,
+    /// One row for each release line, newest first.
+    pub rows: Vec<Row>,
+}
+
+/// One release line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// `20`, or `0.12` below 1.0; empty for names that are only listed.
+    pub line: String,
+    /// Indices into the report's cells, newest first.
+    pub cells: Vec<usize>,
+}
+
+/// What is said of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellReport {
+    /// The cell's name.
+    pub id: String,
+    /// The version's name.
+    pub version: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub state: CellState,
+    /// The pair whose candidate it is, as an index into the report's pairs.
+    pub pair: Option<usize>,
+}
+
+/// What came of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+pub enum CellState {
+    /// It has a number.
+    Measured {
+        /// The fitted level; none where neither it nor a version that it was raced with was measured alone.
+        level: Option<Level>,
+        /// Medians of its solo trials; none where it had none.
+        figures: Option<Box<Figures>>,
+    },
+    /// It has none, and this is why.
+    Gap {
+        /// Why.
+        gap: Gap,
+    },
+    /// The run has not come to it.
+    Pending,
+}
+
+/// Neighbouring cells without a number for the same reason.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GapGroup {
+    /// Their names, in order.
+    pub cells: Vec<String>,
+    /// Where they stopped.
+    pub stage: Stage,
+    /// What happened.
+    pub kind: GapKind,
+    /// Whether trying again may help.
+    pub class: Class,
+    /// One line for a person.
+    pub cause: String,
+    /// The first real error lines.
+    pub errors: Vec<String>,
+    /// The whole logs.
+    pub logs: Vec<PathBuf>,
+}
+
+impl Report {
+    /// Says what a run and its judgement hold; nothing else is looked at.
+    pub fn new(run: &Run, judgement: &Judgement) -> Self {
+        let header = &run.header;
+        Self {
+            schema: SCHEMA,
+            title: header.matrix.title.clone(),
+            run: header.run.clone(),
+            harness: header.harness.clone(),
+            started: header.started,
+            ended: run.summary.as_ref().map(|summary| summary.ended),
+            status: status(run, judgement),
+            tables: tables(run),
+            pairs: judgement
+                .comparisons
+                .iter()
+                .map(|pair| Step::new(run, pair))
+                .collect(),
+            cells: (0..header.cells.len())
+                .map(|cell| cell_report(run, judgement, cell))
+                .collect(),
+            gaps: gap_groups(run, judgement),
+            warnings: texts::warnings(run, judgement),
+            machine_in_short: texts::machine_in_short(&header.machine),
+            machine: texts::machine(header),
+            method: texts::method(header, judgement.comparisons.len()),
+            seed: header.seed,
+            repeat: texts::repeat(header),
+        }
+    }
+
+    /// Returns the report as GitHub Markdown, ending with a line break.
+    pub fn markdown(&self) -> String {
+        markdown::render(self)
+    }
+
+    /// Returns a summary for a terminal that many columns wide, ending with a line break.
+    pub fn terminal(&self, width: u16, colour: bool) -> String {
+        terminal::render(self, width, colour)
+    }
+
+    /// Returns the whole report as JSON. Numbers that are not finite are `null`.
+    pub fn json(&self) -> serde_json::Result<String> {
+        json::render(self)
+    }
+
+    /// Returns the pairs that are flagged, in order.
+    fn flagged(&self) -> impl Iterator<Item = &Step> {
+        self.pairs.iter().filter(|step| step.is_flagged())
+    }
+
+    /// Returns the first line after the title: the counts and the machine.
+    fn status_line(&self) -> String {
+        let status = &self.status;
+        let mut parts = vec![
+            format!("{} measured", words::count(status.measured, "version")),
+            words::count(status.gaps, "gap"),
+            words::count(status.regressions, "regression"),
+            words::count(status.improvements, "improvement"),
+        ];
+        if status.pending > 0 {
+            parts.insert(
+                2,
+                format!(
+                    "{} not come to yet",
+                    words::count(status.pending, "version")
+                ),
+            );
+        }
+        format!("{}; {}.", parts.join(", "), self.machine_in_short)
+    }
+}
+
+fn status(run: &Run, judgement: &Judgement) -> Status {
+    let with = |verdict| {
+        judgement
+            .comparisons
+            .iter()
+            .filter(|pair| pair.verdict == verdict)
+            .count()
+    };
+    let (gaps, pending) = (judgement.gaps.len(), judgement.pending.len());
+    Status {
+        measured: run.header.cells.len() - gaps - pending,
+        gaps,
+        pending,
+        pairs: judgement.comparisons.len(),
+        regressions: with(Verdict::Regression),
+        improvements: with(Verdict::Improvement),
+        same: with(Verdict::Same),
+        unknown: with(Verdict::Unknown),
+    }
+}
+
+/// Returns the tables' layout: a row for each release line, in the order in which the lines are met from the newest on.
+fn tables(run: &Run) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for (index, cell) in run.header.cells.iter().enumerate().rev() {
+        let (axes, line) = (axes_name(&cell.axes), line(&cell.version));
+        let place = tables
+            .iter()
+            .position(|table| table.axes == axes)
+            .unwrap_or_else(|| {
+                tables.push(Table {
+                    axes,
+                    rows: Vec::new(),
+                });
+                tables.len() - 1
+            });
+        let rows = &mut tables[place].rows;
+        match rows.iter_mut().find(|row| row.line == line) {
+            Some(row) => row.cells.push(index),
+            None => rows.push(Row {
+                line,
+                cells: vec![index],
+            }),
+        }
+    }
+    tables
+}
+
+fn axes_name(axes: &BTreeMap<String, String>) -> String {
+    let axes: Vec<String> = axes
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    axes.join(" ")
+}
+
+/// STAND-IN for `crate::version::line`, to be replaced by an import of it (the signature is the same): the release line,
+/// `20` from 1.0 on and `0.12` below, empty for a name that is only listed.
+fn line(version: &Version) -> String {
+    match &version.semver {
+        Some(semver) if semver.major > 0 => semver.major.to_string(),
+        Some(semver) => format!("0.{}", semver.minor),
+        None => String::new(),
+    }
+}
+
+fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {
+    let cell = &run.header.cells[index];
+    let gap = judgement.gaps.iter().find(|(of, _)| *of == index);
+    let state = match gap {
+        Some((_, gap)) => CellState::Gap { gap: gap.clone() },
+        None if judgement.pending.contains(&index) => CellState::Pending,
+        None => CellState::Measured {
+            level: judgement
+                .levels
+                .iter()
+                .find(|level| level.cell == index)
+                .cloned(),
+            figures: Figures::of_solo_trials(run, index).map(Box::new),
+        },
+    };
+    CellReport {
+        id: cell.id.clone(),
+        version: cell.version.name.clone(),
+        state,
+        pair: judgement
+            .comparisons
+            .iter()
+            .position(|pair| pair.pair.candidate == index),
+    }
+}
+
+/// Groups gaps that follow each other with the same reason.
+fn gap_groups(run: &Run, judgement: &Judgement) -> Vec<GapGroup> {
+    let alike = |(_, left): &(usize, Gap), (_, right): &(usize, Gap)| {
+        (left.stage, left.kind, &left.cause, &left.errors)
+            == (right.stage, right.kind, &right.cause, &right.errors)
+    };
+    judgement
+        .gaps
+        .chunk_by(alike)
+        .filter_map(|group| {
+            let (_, first) = group.first()?;
+            Some(GapGroup {
+                cells: group
+                    .iter()
+                    .map(|(cell, _)| run.header.cells[*cell].id.clone())
+                    .collect(),
+                stage: first.stage,
+                kind: first.kind,
+                class: first.class,
+                cause: first.cause.clone(),
+                errors: first.errors.clone(),
+                logs: group
+                    .iter()
+                    .filter_map(|(_, gap)| gap.log.clone())
+                    .collect(),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

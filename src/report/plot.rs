@@ -1,0 +1,130 @@
+//! Small pictures of characters.
+
+use super::Step;
+
+/// Columns on each side of the zero line.
+const HALF: i32 = 20;
+
+/// Columns of a version's bar.
+pub(super) const BAR: usize = 12;
+
+/// Draws the effects of all pairs with their intervals around a zero line, one line each; empty without an effect.
+///
+/// `o` is the effect, `-` its interval, `|` zero; `<` and `>` say that it goes on beyond the picture.
+pub(super) fn forest(steps: &[Step]) -> String {
+    let drawn: Vec<(&Step, f64)> = steps
+        .iter()
+        .filter_map(|step| Some((step, step.effect_percent?)))
+        .collect();
+    if drawn.is_empty() {
+        return String::new();
+    }
+    let scale = scale(&drawn);
+    let names: Vec<String> = drawn
+        .iter()
+        .map(|(step, _)| super::words::one_line(&step.name()))
+        .collect();
+    let width = names
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let ends = (format!("-{scale} %"), format!("+{scale} %"));
+    let mut lines = vec![format!("{:width$}  {:<20}0{:>20}", "", ends.0, ends.1)];
+    for (name, (step, effect)) in names.iter().zip(&drawn) {
+        let row = row(*effect, step.interval_percent, f64::from(scale));
+        lines.push(format!("{name:width$}  {row}  {}", step.effect()));
+    }
+    lines.join("\n")
+}
+
+/// Returns the percent at the picture's edges: enough for every effect and for the usual interval, so that one pair with
+/// few sessions does not flatten all others.
+fn scale(drawn: &[(&Step, f64)]) -> i32 {
+    let effects = drawn.iter().map(|(_, effect)| effect.abs() * 1.25);
+    let reaches: Vec<f64> = drawn
+        .iter()
+        .filter_map(|(step, _)| step.interval_percent)
+        .map(|(low, high)| low.abs().max(high.abs()))
+        .collect();
+    let usual = crate::stats::median(&reaches).unwrap_or(0.0);
+    let wanted = effects.fold(usual, f64::max);
+    let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+    steps
+        .into_iter()
+        .find(|step| f64::from(*step) >= wanted)
+        .unwrap_or(1000)
+}
+
+fn row(effect: f64, interval: Option<(f64, f64)>, scale: f64) -> String {
+    let (low, high) = interval.unwrap_or((effect, effect));
+    let (from, to, at) = (
+        column(low, scale),
+        column(high, scale),
+        column(effect, scale),
+    );
+    let picture = |place: i32| match place {
+        _ if place == at => 'o',
+        _ if place == -HALF && low < -scale => '<',
+        _ if place == HALF && high > scale => '>',
+        0 => '|',
+        _ if (from..=to).contains(&place) => '-',
+        _ => ' ',
+    };
+    (-HALF..=HALF).map(picture).collect()
+}
+
+/// Returns the column of a percent, from −20 to 20.
+fn column(percent: f64, scale: f64) -> i32 {
+    let place = (percent / scale * f64::from(HALF)).round();
+    let half = f64::from(HALF);
+    #[expect(clippy::cast_possible_truncation, reason = "clamped to ± 20")]
+    let place = place.clamp(-half, half) as i32;
+    place
+}
+
+/// Draws a bar from zero, as long as a number's part of the greatest.
+pub(super) fn bar(number: f64, greatest: f64) -> String {
+    let part = if greatest > 0.0 {
+        (number / greatest).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    let eighths = (part * crate::stats::real(BAR * 8)).round();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and 96"
+    )]
+    let eighths = eighths as usize;
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    format!("{}{rest}", "█".repeat(eighths / 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_effect_stands_in_its_interval_beside_the_zero_line() {
+        let row = row(-5.0, Some((-7.0, -3.0)), 10.0);
+        assert_eq!(row.trim_end(), "      ----o----     |");
+        assert_eq!(row.chars().count(), 41);
+    }
+
+    #[test]
+    fn an_interval_beyond_the_picture_says_so() {
+        assert_eq!(
+            row(0.0, Some((-80.0, 90.0)), 10.0),
+            format!("<{0}o{0}>", "-".repeat(19))
+        );
+    }
+
+    #[test]
+    fn bars_begin_at_zero() {
+        assert_eq!(bar(50.0, 100.0), "██████");
+        assert_eq!(bar(100.0, 100.0).chars().count(), BAR);
+        assert_eq!(bar(1.0, 96.0), "▏");
+        assert_eq!(bar(0.0, 0.0), "");
+    }
+}

@@ -1,0 +1,160 @@
+//! The report as a summary for a terminal.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+
+use super::plot::{BAR, bar};
+use super::words::{list, number, one_line};
+use super::{CellReport, CellState, Figures, GapGroup, Report, Step};
+use crate::verdict::Verdict;
+
+/// Below this many columns the bars are left out.
+const WIDTH_FOR_BARS: u16 = 100;
+
+const RED: &str = "\u{1b}[31m";
+const GREEN: &str = "\u{1b}[32m";
+const YELLOW: &str = "\u{1b}[33m";
+const PLAIN: &str = "\u{1b}[0m";
+
+/// Returns the summary: title, counts, a table with every version in its place, the flagged steps
+/// and the gaps.
+pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
+    let mut text = format!(
+        "{}\n{}\n\n",
+        one_line(&report.title),
+        one_line(&report.status_line())
+    );
+    text.push_str(&painted(&table(report, width), colour));
+    text.push_str("\n\n");
+    for step in report.flagged() {
+        text.push_str(&step_line(step, colour));
+        text.push('\n');
+    }
+    if report.flagged().next().is_none() {
+        text.push_str("No step is flagged.\n");
+    }
+    for group in &report.gaps {
+        text.push_str(&gap_line(group));
+        text.push('\n');
+    }
+    text
+}
+
+fn step_line(step: &Step, colour: bool) -> String {
+    let line = one_line(&format!("{}: {}", step.name(), step.sentence()));
+    let ink = if step.verdict == Verdict::Regression {
+        RED
+    } else {
+        GREEN
+    };
+    if colour {
+        format!("{ink}{line}{PLAIN}")
+    } else {
+        line
+    }
+}
+
+fn table(report: &Report, width: u16) -> String {
+    let bars = width >= WIDTH_FOR_BARS;
+    let mut table = Table::new();
+    let rule = LineStyle::none().fill('─').junction('─');
+    table
+        .load_style(TableStyle::new().header_separator(rule))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width);
+    let mut header = vec![
+        "version",
+        "fetches\n/sec",
+        "change",
+        "CPU\nµs/answer",
+        "memory\nMiB",
+        "start-up\nms",
+        "verdict",
+    ];
+    if bars {
+        header.insert(2, "");
+    }
+    let numbers = 1..header.len() - 1;
+    table.set_header(header);
+    let greatest = report.cells.iter().filter_map(level).fold(0.0, f64::max);
+    for cell in &report.cells {
+        table.add_row(row(report, cell, bars.then_some(greatest)));
+    }
+    for index in numbers.filter(|index| !(bars && *index == 2)) {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt()
+}
+
+/// Returns one version's row; with a bar where the greatest level is given.
+fn row(report: &Report, cell: &CellReport, greatest: Option<f64>) -> Vec<String> {
+    let figures = figures(cell);
+    let figure =
+        |take: fn(&Figures) -> Option<f64>| figures.and_then(take).map_or_else(String::new, number);
+    let step = cell.pair.and_then(|pair| report.pairs.get(pair));
+    let mut row = vec![
+        one_line(&cell.id),
+        level(cell).map_or_else(|| "-".to_owned(), number),
+        step.map_or_else(String::new, Step::effect),
+        figure(|figures| figures.cpu_us_per_answer),
+        figure(|figures| figures.pss_mib.or(Some(figures.rss_peak_mib))),
+        figure(|figures| Some(figures.startup_ms)),
+        note(cell, step),
+    ];
+    if let Some(greatest) = greatest {
+        let bar = level(cell).map_or_else(String::new, |level| bar(level, greatest));
+        row.insert(2, format!("{bar:BAR$}"));
+    }
+    row
+}
+
+fn level(cell: &CellReport) -> Option<f64> {
+    match &cell.state {
+        CellState::Measured { level, .. } => level.as_ref().map(|level| level.fetches_per_second),
+        CellState::Gap { .. } | CellState::Pending => None,
+    }
+}
+
+fn figures(cell: &CellReport) -> Option<&Figures> {
+    match &cell.state {
+        CellState::Measured { figures, .. } => figures.as_deref(),
+        CellState::Gap { .. } | CellState::Pending => None,
+    }
+}
+
+fn note(cell: &CellReport, step: Option<&Step>) -> String {
+    match &cell.state {
+        CellState::Gap { gap } => format!("gap: {} {}", gap.stage, gap.kind),
+        CellState::Pending => "not come to yet".to_owned(),
+        CellState::Measured { .. } => step.map_or_else(String::new, Step::conclusion),
+    }
+}
+
+fn gap_line(group: &GapGroup) -> String {
+    let cells = list(&group.cells, "and");
+    let error = group
+        .errors
+        .first()
+        .map_or_else(String::new, |error| format!(": {error}"));
+    one_line(&format!(
+        "{cells}: {} {}: {}{error}",
+        group.stage, group.kind, group.cause
+    ))
+}
+
+/// Colours the verdicts. It is done after the layout, for escapes would count as width.
+fn painted(table: &str, colour: bool) -> String {
+    if !colour {
+        return table.to_owned();
+    }
+    let inks = [
+        ("regression", RED),
+        ("improvement", GREEN),
+        ("gap:", YELLOW),
+    ];
+    inks.into_iter()
+        .fold(table.to_owned(), |text, (word, ink)| {
+            text.replace(word, &format!("{ink}{word}{PLAIN}"))
+        })
+}

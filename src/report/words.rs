@@ -1,0 +1,139 @@
+//! Numbers and lists as words. Every figure gets its unit where it is used.
+
+/// Returns `1 version` or `3 versions`.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+/// Returns a log ratio as percent of the baseline.
+pub(super) fn as_percent(log_ratio: f64) -> f64 {
+    log_ratio.exp_m1() * 100.0
+}
+
+/// Returns `+3.1 %` or `-3.1 %`.
+pub(super) fn signed_percent(percent: f64) -> String {
+    format!("{} %", signed(percent))
+}
+
+/// Returns `-3.8 to -2.4 %`.
+pub(super) fn percent_range((low, high): (f64, f64)) -> String {
+    format!("{} to {} %", signed(low), signed(high))
+}
+
+/// Returns a number with one decimal and its sign; a zero has none.
+fn signed(number: f64) -> String {
+    let text = format!("{number:+.1}");
+    let zero = text.ends_with("0.0") && text.len() == 4;
+    if zero { "0.0".to_owned() } else { text }
+}
+
+/// Returns a share as percent without a sign, with no more decimals than it needs: `5 %`, `99.44 %`.
+pub(super) fn share(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{text} %")
+}
+
+/// Returns a positive number with three or four digits: `7676`, `512.3`, `12.6`, `0.051`.
+pub(super) fn number(number: f64) -> String {
+    let decimals = match number.abs() {
+        size if size >= 1000.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{number:.decimals$}")
+}
+
+/// Returns `p = 0.012` or `p < 0.0001`.
+pub(super) fn p_value(p: f64) -> String {
+    match p {
+        p if p < 0.0001 => "p < 0.0001".to_owned(),
+        p if p < 0.001 => format!("p = {p:.4}"),
+        p if p < 0.1 => format!("p = {p:.3}"),
+        p => format!("p = {p:.2}"),
+    }
+}
+
+/// Returns `a`, `a or b`, `a, b or c`.
+pub(super) fn list(items: &[String], conjunction: &str) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [most @ .., last] => format!("{} {conjunction} {last}", most.join(", ")),
+    }
+}
+
+/// Returns a command line that a shell reads as these words.
+pub(super) fn command(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    quoted.join(" ")
+}
+
+/// Returns a word in single quotes if a shell would not take it as it is.
+fn quoted(word: &str) -> String {
+    let plain =
+        |character: char| character.is_ascii_alphanumeric() || "_./:=@%+,-".contains(character);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Returns text without control characters: each becomes a space, and so a line break does.
+pub(super) fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_read_as_percent_of_the_baseline() {
+        assert_eq!(signed_percent(as_percent(0.95_f64.ln())), "-5.0 %");
+        assert_eq!(signed_percent(as_percent(1.2_f64.ln())), "+20.0 %");
+        assert_eq!(signed_percent(-0.04), "0.0 %");
+        assert_eq!(signed_percent(10.0), "+10.0 %");
+        assert_eq!(percent_range((-3.84, 0.02)), "-3.8 to 0.0 %");
+    }
+
+    #[test]
+    fn numbers_keep_three_or_four_digits() {
+        let texts = [7675.8, 512.34, 12.6, 0.051].map(number);
+        assert_eq!(texts, ["7676", "512.3", "12.6", "0.051"]);
+        assert_eq!(share(0.05), "5 %");
+        assert_eq!(share(1.0 - 0.05 / 9.0), "99.44 %");
+    }
+
+    #[test]
+    fn small_chances_are_not_zero() {
+        let texts = [0.5, 0.012, 0.000_56, 1e-9].map(p_value);
+        assert_eq!(texts, ["p = 0.50", "p = 0.012", "p = 0.0006", "p < 0.0001"]);
+    }
+
+    #[test]
+    fn lists_end_with_the_conjunction() {
+        let names = ["v4", "v5", "v6"].map(str::to_owned);
+        assert_eq!(list(&names, "or"), "v4, v5 or v6");
+        assert_eq!(list(&names[..2], "and"), "v4 and v5");
+        assert_eq!(list(&names[..1], "and"), "v4");
+        assert_eq!(count(1, "gap"), "1 gap");
+        assert_eq!(count(0, "gap"), "0 gaps");
+    }
+
+    #[test]
+    fn a_shell_reads_the_same_words() {
+        let words = ["harness", "run", "a b.toml", "it's", ""].map(str::to_owned);
+        assert_eq!(command(&words), r"harness run 'a b.toml' 'it'\''s' ''");
+    }
+}
