@@ -1,1 +1,3 @@
 //! Version → artifact or gap. Edge.
+
+pub mod diagnosis;
