@@ -248,10 +248,8 @@ fn is_detail(line: &str, before: &str) -> bool {
 fn place(lines: &[String], index: usize) -> Option<String> {
     let line = &lines[index];
     if line.starts_with("error") {
-        let below = lines[index + 1..].iter().take(3);
-        let arrow = below
-            .filter_map(|line| line.trim_start().strip_prefix("--> "))
-            .next()?;
+        let mut below = lines[index + 1..].iter().take(3);
+        let arrow = below.find_map(|line| line.trim_start().strip_prefix("--> "))?;
         return Some(without_column(arrow));
     }
     if let Some((before, _)) = line.split_once("undefined reference to") {
@@ -571,7 +569,7 @@ fn exception(line: &str) -> Option<Finding> {
     })
 }
 
-/// Recognises `file:line: error: …` of C, C++, Java, Go, TypeScript, CMake and configure scripts.
+/// Recognises `file:line: error: …` of C, C++, Java, Go, TypeScript, `CMake` and configure scripts.
 fn compiler(line: &str) -> Option<Finding> {
     for mark in [": fatal error: ", ": error: ", ": ERROR: ", ": error TS"] {
         if let Some((before, text)) = line.split_once(mark)
@@ -944,9 +942,8 @@ http.createServer(function (req, res) {
     #[test]
     fn a_rustc_error_shows_its_place_and_at_most_five_lines() {
         let log = "error[E0308]: mismatched types\n --> r.rs:1:54\n  |\n\n".to_owned()
-            + &(0..9)
-                .map(|n| format!("error[E04{n:02}]: more\n --> r.rs:{n}:1\n\n"))
-                .collect::<String>();
+            + "error[E0401]: one\n --> r.rs:2:1\n\nerror[E0402]: two\n --> r.rs:3:1\n\n"
+            + "error[E0403]: three\n --> r.rs:4:1\n\n";
         let errors = diagnose(&log).errors;
         assert_eq!(errors.len(), 5);
         assert_eq!(errors[1], " --> r.rs:1:54");

@@ -1,3 +1,448 @@
 //! Version → artifact or gap. Edge.
+//!
+//! Each build has a folder of its own in the cache, named by the cell and its key. What it gave is written there last of
+//! all, so that a folder without an outcome is a build that was cut short, and is begun again.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it times builds and reads the variables that templates name"
+)]
 
 pub mod diagnosis;
+pub mod log;
+mod archive;
+mod crates;
+mod folder;
+mod key;
+mod npm;
+mod steps;
+mod template;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Kind, Result};
+use crate::journal::Built;
+use crate::matrix::{Command, Matrix, SourceKind};
+use crate::outcome::{Artifact, Class, Gap, GapKind};
+use crate::source;
+use crate::version::Cell;
+use folder::Folder;
+use key::Ingredients;
+use template::Variables;
+
+/// Where versions are built and kept.
+#[derive(Debug, Clone)]
+pub struct Workshop {
+    cache: PathBuf,
+    jobs: usize,
+}
+
+/// Why a build ended before its end: the version's fault, or the tool's.
+#[derive(Debug)]
+enum Stop {
+    Gap(Gap),
+    Error(Error),
+}
+
+/// The result of a part of a build.
+type OrStop<T> = std::result::Result<T, Stop>;
+
+impl From<Gap> for Stop {
+    fn from(gap: Gap) -> Self {
+        Self::Gap(gap)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// One build in progress.
+struct Bench<'a> {
+    matrix: &'a Matrix,
+    cell: &'a Cell,
+    folder: &'a Folder,
+    jobs: usize,
+    begun: Instant,
+}
+
+/// What a source gives before any step is run.
+struct Fetched {
+    /// The version's own folder or file.
+    src: PathBuf,
+    /// The program that comes with it, or that the steps are known to make.
+    binary: Option<PathBuf>,
+    /// The steps where the matrix names none.
+    steps: Vec<Command>,
+}
+
+impl Workshop {
+    /// Makes a workshop in the cache folder (`.harness`), which is made absolute by the caller; each build may run
+    /// `jobs` compilers at once.
+    pub fn new(cache: impl Into<PathBuf>, jobs: usize) -> Self {
+        Self {
+            cache: cache.into(),
+            jobs,
+        }
+    }
+
+    /// Gives the artifact or the gap of a cell: from the cache, or by fetching and building.
+    ///
+    /// `available` tells whether the source has the version. Gaps that trying again may fill are not kept. Another
+    /// build of the same cell, in this process or another, is waited for. Dropping the future ends the build.
+    pub async fn prepare(&self, matrix: &Matrix, cell: &Cell, available: bool) -> Result<Built> {
+        let entry = match &matrix.source.kind {
+            SourceKind::Path { dir } => source::path_entry(dir, &cell.version.name)?,
+            SourceKind::Crates { .. } | SourceKind::Npm { .. } | SourceKind::List => None,
+        };
+        let is_gone = matches!(matrix.source.kind, SourceKind::Path { .. }) && entry.is_none();
+        if !available || is_gone {
+            return Ok(Built::Gap(not_found(matrix, cell)));
+        }
+        let builds = self.cache.join("builds").join(folder::safe(&matrix.name));
+        std::fs::create_dir_all(&builds).map_err(|error| folder::cannot("make", &builds, error))?;
+        let key = key::key(&ingredients(matrix, cell, entry.as_deref(), &builds).await?);
+        let folder = Folder::lock(&builds, &folder::name(&cell.id, &key)).await?;
+        if let Some(built) = folder.outcome() {
+            return Ok(built);
+        }
+        self.build(matrix, cell, entry, (&folder, key)).await
+    }
+
+    /// Builds in a folder that holds nothing worth keeping.
+    async fn build(
+        &self,
+        matrix: &Matrix,
+        cell: &Cell,
+        entry: Option<PathBuf>,
+        (folder, key): (&Folder, String),
+    ) -> Result<Built> {
+        let begun = Instant::now();
+        let emptied = folder.clone();
+        blocking(move || emptied.begin()).await?;
+        let bench = Bench {
+            matrix,
+            cell,
+            folder,
+            jobs: self.jobs,
+            begun,
+        };
+        let built = match bench.make(entry).await {
+            Ok((src, binary)) => Built::Artifact(Artifact {
+                key,
+                src,
+                work: folder.work.clone(),
+                out: folder.out.clone(),
+                binary,
+                seconds: begun.elapsed().as_secs_f64(),
+                cached: false,
+            }),
+            Err(Stop::Gap(gap)) => Built::Gap(gap),
+            Err(Stop::Error(error)) => return Err(error),
+        };
+        if is_lasting(&built) {
+            folder.finish(&built)?;
+        }
+        Ok(built)
+    }
+}
+
+impl Bench<'_> {
+    /// Fetches the version, runs the steps and finds the program. Returns the version's own path and the program.
+    async fn make(&self, entry: Option<PathBuf>) -> OrStop<(PathBuf, Option<PathBuf>)> {
+        let fetched = self.fetch(entry).await?;
+        let folders = Folders {
+            src: &fetched.src,
+            work: &self.folder.work,
+            out: &self.folder.out,
+            matrix_dir: &self.matrix.dir,
+        };
+        let mut variables = variables(self.matrix, self.cell, folders);
+        variables.set("jobs", self.jobs.to_string());
+        let own = &self.matrix.build.steps;
+        let steps = if own.is_empty() { &fetched.steps } else { own };
+        steps::run(self, steps, &variables).await?;
+        let binary = self.binary(fetched.binary, &variables)?;
+        Ok((fetched.src, binary))
+    }
+
+    /// Gets what the source has of the version.
+    async fn fetch(&self, entry: Option<PathBuf>) -> OrStop<Fetched> {
+        let folder = self.folder;
+        let own_binary = self.matrix.build.binary.is_some();
+        let plain = |src: PathBuf, binary| Fetched {
+            src,
+            binary,
+            steps: Vec::new(),
+        };
+        Ok(match &self.matrix.source.kind {
+            SourceKind::Crates { server, .. } => {
+                crates::copy(server, folder).await?;
+                let binary = if own_binary {
+                    None
+                } else {
+                    Some(crates::binary(server, &folder.work)?)
+                };
+                Fetched {
+                    src: folder.work.clone(),
+                    binary,
+                    steps: crates::default_steps(),
+                }
+            }
+            SourceKind::Npm { package } => {
+                plain(folder.src.clone(), npm::fetch(self, package).await?)
+            }
+            SourceKind::List => plain(folder.src.clone(), None),
+            SourceKind::Path { .. } => {
+                let src = entry.unwrap_or_else(|| folder.src.clone());
+                let binary = is_program(&src).then(|| src.clone());
+                plain(src, binary)
+            }
+        })
+    }
+
+    /// Returns the program to start: the one the matrix names, or the one known from the source. It must be there.
+    fn binary(&self, known: Option<PathBuf>, variables: &Variables) -> OrStop<Option<PathBuf>> {
+        let path = match &self.matrix.build.binary {
+            Some(named) => {
+                let rendered = template::render(named, variables)
+                    .map_err(|problem| wrong_template(named, &problem))?;
+                Some(self.folder.work.join(rendered))
+            }
+            None => known,
+        };
+        match path {
+            Some(path) if !is_program(&path) => {
+                let what = if path.is_file() {
+                    "may not be executed"
+                } else {
+                    "is not there"
+                };
+                let cause = format!(
+                    "the build ended well, but the program {} {what}",
+                    path.display()
+                );
+                Err(Gap::new(GapKind::NoBinary, cause)
+                    .with_log(&self.folder.log)
+                    .into())
+            }
+            path => Ok(path),
+        }
+    }
+
+    /// Returns how much of the build's time is left.
+    fn time_left(&self) -> Duration {
+        self.matrix
+            .build
+            .timeout
+            .saturating_sub(self.begun.elapsed())
+    }
+}
+
+/// Returns whether a build's outcome is worth keeping: an artifact, or a gap that will not go away by itself.
+fn is_lasting(built: &Built) -> bool {
+    match built {
+        Built::Artifact(_) => true,
+        Built::Gap(gap) => gap.class != Class::Transient,
+    }
+}
+
+/// The gap of a version that the source does not have.
+fn not_found(matrix: &Matrix, cell: &Cell) -> Gap {
+    let version = &cell.version.name;
+    let cause = match &matrix.source.kind {
+        SourceKind::Crates { package, .. } => {
+            format!("the crate `{package}` has no version {version}")
+        }
+        SourceKind::Npm { package } => {
+            format!("the npm package `{package}` has no version {version}")
+        }
+        SourceKind::List => format!("the matrix lists no version {version}"),
+        SourceKind::Path { dir } => format!("{} has no entry {version}", dir.display()),
+    };
+    Gap::new(GapKind::NotFound, cause)
+}
+
+/// Returns whether a path is a file that may be executed.
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
+}
+
+/// The folders that templates name.
+#[derive(Clone, Copy)]
+struct Folders<'a> {
+    src: &'a Path,
+    work: &'a Path,
+    out: &'a Path,
+    matrix_dir: &'a Path,
+}
+
+/// Returns the values of the template variables of a build, but for `{jobs}`.
+fn variables(matrix: &Matrix, cell: &Cell, folders: Folders<'_>) -> Variables {
+    let mut variables = Variables::default();
+    variables.set("version", &cell.version.name);
+    match &matrix.source.kind {
+        SourceKind::Crates { package, .. } | SourceKind::Npm { package } => {
+            variables.set("package", package);
+        }
+        SourceKind::List | SourceKind::Path { .. } => {}
+    }
+    for (name, path) in [
+        ("src", folders.src),
+        ("work", folders.work),
+        ("out", folders.out),
+        ("matrix_dir", folders.matrix_dir),
+    ] {
+        variables.set(name, path.to_string_lossy());
+    }
+    for (name, value) in build_axes(matrix, cell) {
+        variables.set(format!("axis.{name}"), value);
+    }
+    for name in template::used_environment(templates(matrix)) {
+        if let Ok(value) = std::env::var(&name) {
+            variables.set(format!("env:{name}"), value);
+        }
+    }
+    variables
+}
+
+/// Returns the values of the axes that change what is built.
+fn build_axes(matrix: &Matrix, cell: &Cell) -> BTreeMap<String, String> {
+    let axes = matrix.axes.iter().filter(|axis| axis.build);
+    axes.filter_map(|axis| Some((axis.name.clone(), cell.axes.get(&axis.name)?.clone())))
+        .collect()
+}
+
+/// Lists all templates of a build.
+fn templates(matrix: &Matrix) -> Vec<&str> {
+    let build = &matrix.build;
+    let steps = build.steps.iter().flat_map(|step| match step {
+        Command::Argv(argv) => argv.iter().map(String::as_str).collect(),
+        Command::Shell(line) => vec![line.as_str()],
+    });
+    let rest = build.env.values().chain(&build.binary).map(String::as_str);
+    steps.chain(rest).collect()
+}
+
+/// Fills the templates of a command.
+fn fill(command: &Command, variables: &Variables) -> Result<Command> {
+    let render = |text: &String| {
+        template::render(text, variables).map_err(|problem| wrong_template(text, &problem))
+    };
+    Ok(match command {
+        Command::Argv(argv) => Command::Argv(argv.iter().map(render).collect::<Result<_>>()?),
+        Command::Shell(line) => Command::Shell(render(line)?),
+    })
+}
+
+/// The error for a template that cannot be filled: a variable of the environment that is not set.
+fn wrong_template(template: &str, problem: &impl Display) -> Error {
+    Error::new(
+        Kind::Configuration,
+        format!("the template `{template}` of `[build]` cannot be filled"),
+    )
+    .because(problem)
+}
+
+/// Collects what decides a build.
+async fn ingredients(
+    matrix: &Matrix,
+    cell: &Cell,
+    entry: Option<&Path>,
+    builds: &Path,
+) -> Result<Ingredients> {
+    // Their names in place of the folders, so that the key does not depend on where the cache lies.
+    let folders = Folders {
+        src: Path::new("{src}"),
+        work: Path::new("{work}"),
+        out: Path::new("{out}"),
+        matrix_dir: Path::new("{matrix_dir}"),
+    };
+    let mut variables = variables(matrix, cell, folders);
+    variables.set("jobs", "{jobs}");
+    let render = |text: &String| {
+        template::render(text, &variables).map_err(|problem| wrong_template(text, &problem))
+    };
+    let build = &matrix.build;
+    let steps = build.steps.iter().map(|step| fill(step, &variables));
+    let env = build
+        .env
+        .iter()
+        .map(|(name, value)| Ok((name.clone(), render(value)?)));
+    let mut inputs = Vec::new();
+    for input in &build.inputs {
+        inputs.push(hash(input, tree::everything).await?);
+    }
+    Ok(Ingredients {
+        source: identity(matrix, cell, entry).await?,
+        steps: steps.collect::<Result<_>>()?,
+        env: env.collect::<Result<_>>()?,
+        binary: build.binary.as_ref().map(render).transpose()?,
+        axes: build_axes(matrix, cell),
+        inputs,
+        toolchain: match &matrix.source.kind {
+            SourceKind::Crates { server, .. } => crates::toolchain(server, builds).await?,
+            SourceKind::Npm { .. } | SourceKind::List | SourceKind::Path { .. } => Vec::new(),
+        },
+        platform: vec![
+            std::env::consts::OS.to_owned(),
+            std::env::consts::ARCH.to_owned(),
+        ],
+    })
+}
+
+/// Returns what tells one version of a source from all others.
+async fn identity(matrix: &Matrix, cell: &Cell, entry: Option<&Path>) -> Result<Vec<String>> {
+    let version = cell.version.name.clone();
+    let text = str::to_owned;
+    Ok(match &matrix.source.kind {
+        SourceKind::Crates { package, server } => {
+            let server = hash(server, tree::cargo_project).await?;
+            vec![text("crates"), package.clone(), version, server]
+        }
+        SourceKind::Npm { package } => vec![text("npm"), package.clone(), version],
+        SourceKind::List => vec![text("list"), version],
+        SourceKind::Path { .. } => {
+            let content = match entry {
+                Some(entry) => hash(entry, tree::everything).await?,
+                None => String::new(),
+            };
+            vec![text("path"), version, content]
+        }
+    })
+}
+
+/// Returns the hash of what a path of the matrix holds.
+async fn hash(path: &Path, filter: tree::Filter) -> Result<String> {
+    let path = path.to_owned();
+    blocking(move || {
+        tree::hash(&path, filter).map_err(|error| {
+            Error::new(
+                Kind::Configuration,
+                format!("{} could not be read for the build key", path.display()),
+            )
+            .because(error)
+            .hint("check `build.inputs` and `[source]` in the matrix")
+        })
+    })
+    .await
+}
+
+/// Does work that blocks on the disk where it holds up nobody else.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(failed) => match failed.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // It was cancelled since the runtime ends, and with it this future.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}

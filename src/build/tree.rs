@@ -1,0 +1,221 @@
+//! Folders of the user's: what is in them, its hash, and a copy. Edge.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "it reads the user's files and copies them"
+)]
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+
+/// Decides by its path inside the folder whether an entry counts.
+pub(super) type Filter = fn(&Path) -> bool;
+
+/// Counts every entry.
+pub(super) fn everything(_: &Path) -> bool {
+    true
+}
+
+/// Counts what belongs to a cargo project: no build output, and nothing hidden but cargo's own configuration.
+pub(super) fn cargo_project(relative: &Path) -> bool {
+    let first = relative
+        .components()
+        .next()
+        .map(|part| part.as_os_str().as_bytes());
+    let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
+    first != Some(b"target") && (!name.starts_with(b".") || name == b".cargo")
+}
+
+/// Returns the SHA-256 of a file's or folder's content: names, bytes, targets of links, and who may execute.
+pub(super) fn hash(root: &Path, filter: Filter) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    for relative in entries(root, filter)? {
+        let (path, metadata) = look(root, &relative)?;
+        add(relative.as_os_str().as_bytes());
+        if metadata.is_symlink() {
+            add(b"link");
+            add(fs::read_link(&path)?.as_os_str().as_bytes());
+        } else if metadata.is_dir() {
+            add(b"folder");
+        } else {
+            add(if metadata.mode() & 0o111 == 0 {
+                b"file"
+            } else {
+                b"program"
+            });
+            add(&file_hash(&path)?);
+        }
+    }
+    Ok(HEXLOWER.encode(&hash.finalize()))
+}
+
+/// Copies a folder's content into one that exists.
+pub(super) fn copy(from: &Path, to: &Path, filter: Filter) -> io::Result<()> {
+    for relative in entries(from, filter)? {
+        let (source, metadata) = look(from, &relative)?;
+        let target = to.join(&relative);
+        if metadata.is_symlink() {
+            symlink(fs::read_link(&source)?, &target)?;
+        } else if metadata.is_dir() {
+            fs::create_dir_all(&target)?;
+        } else {
+            fs::copy(&source, &target)?;
+            // A copy is there to be built in, even where the original is write-protected.
+            let mode = metadata.mode() & 0o777 | 0o200;
+            fs::set_permissions(&target, fs::Permissions::from_mode(mode))?;
+        }
+    }
+    Ok(())
+}
+
+/// Lists a folder's entries by their paths inside it, folders before what is in them, in the order of their bytes.
+///
+/// A root that is no folder is its own only entry, with an empty path. Links are not followed.
+fn entries(root: &Path, filter: Filter) -> io::Result<Vec<PathBuf>> {
+    let mut found = vec![PathBuf::new()];
+    let mut open = if fs::metadata(root)?.is_dir() {
+        vec![PathBuf::new()]
+    } else {
+        Vec::new()
+    };
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let relative = folder.join(entry.file_name());
+            if !filter(&relative) || !is_content(entry.file_type()?) {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                open.push(relative.clone());
+            }
+            found.push(relative);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns where an entry is and what it is; the root itself may be a link, and then stands for what it points to.
+fn look(root: &Path, relative: &Path) -> io::Result<(PathBuf, fs::Metadata)> {
+    if relative.as_os_str().is_empty() {
+        // Joined with an empty path, a file's name would end with a slash.
+        return Ok((root.to_owned(), fs::metadata(root)?));
+    }
+    let path = root.join(relative);
+    let metadata = fs::symlink_metadata(&path)?;
+    Ok((path, metadata))
+}
+
+/// Returns whether an entry has content; sockets and pipes that a server left behind have none.
+fn is_content(kind: fs::FileType) -> bool {
+    kind.is_file() || kind.is_dir() || kind.is_symlink()
+}
+
+fn file_hash(path: &Path) -> io::Result<[u8; 32]> {
+    let mut file = fs::File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hash.finalize().into()),
+            read => hash.update(&buffer[..read]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["src", "target/release", ".git", ".cargo"] {
+            fs::create_dir_all(dir.path().join(folder)).unwrap();
+        }
+        for file in [
+            "Cargo.toml",
+            "src/main.rs",
+            "target/release/x",
+            ".git/HEAD",
+            ".cargo/config.toml",
+            ".env",
+        ] {
+            fs::write(dir.path().join(file), file).unwrap();
+        }
+        symlink("main.rs", dir.path().join("src/link.rs")).unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_copied_project_has_no_output_and_nothing_hidden_but_cargos_own() {
+        let (from, to) = (project(), tempfile::tempdir().unwrap());
+        copy(from.path(), to.path(), cargo_project).unwrap();
+        let copied = entries(to.path(), everything).unwrap();
+        let names: Vec<&str> = copied.iter().filter_map(|path| path.to_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "",
+                ".cargo",
+                ".cargo/config.toml",
+                "Cargo.toml",
+                "src",
+                "src/link.rs",
+                "src/main.rs"
+            ]
+        );
+        let same =
+            hash(from.path(), cargo_project).unwrap() == hash(to.path(), everything).unwrap();
+        assert!(same, "a copy has the hash of what was copied");
+    }
+
+    #[test]
+    fn content_names_and_the_right_to_execute_change_the_hash() {
+        let dir = project();
+        let seen = |change: &dyn Fn()| {
+            change();
+            hash(dir.path(), cargo_project).unwrap()
+        };
+        let main = dir.path().join("src/main.rs");
+        let hashes = [
+            seen(&|| ()),
+            seen(&|| fs::write(&main, "other").unwrap()),
+            seen(&|| fs::set_permissions(&main, fs::Permissions::from_mode(0o755)).unwrap()),
+            seen(&|| fs::rename(&main, dir.path().join("src/lib.rs")).unwrap()),
+        ];
+        let distinct: std::collections::BTreeSet<&String> = hashes.iter().collect();
+        assert_eq!(distinct.len(), hashes.len());
+    }
+
+    #[test]
+    fn what_is_left_out_does_not_change_the_hash() {
+        let dir = project();
+        let before = hash(dir.path(), cargo_project).unwrap();
+        fs::write(dir.path().join("target/release/x"), "built").unwrap();
+        fs::write(dir.path().join(".git/HEAD"), "moved").unwrap();
+        assert_eq!(hash(dir.path(), cargo_project).unwrap(), before);
+        assert_ne!(hash(dir.path(), everything).unwrap(), before);
+    }
+
+    #[test]
+    fn a_file_has_a_hash_of_its_own() {
+        let dir = project();
+        let main = hash(&dir.path().join("src/main.rs"), everything).unwrap();
+        let manifest = hash(&dir.path().join("Cargo.toml"), everything).unwrap();
+        assert_ne!(main, manifest);
+        assert_eq!(
+            hash(&dir.path().join("src/link.rs"), everything).unwrap(),
+            main
+        );
+    }
+}
