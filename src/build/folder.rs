@@ -7,6 +7,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,7 +139,11 @@ impl Folder {
     }
 
     fn write_outcome(&self, built: &Built, path: &Path) -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(&self.root)?;
+        // As readable as every other file; it holds no secret.
+        let readable = fs::Permissions::from_mode(0o644);
+        let mut file = tempfile::Builder::new()
+            .permissions(readable)
+            .tempfile_in(&self.root)?;
         serde_json::to_writer_pretty(&mut file, built)?;
         file.write_all(b"\n")?;
         file.as_file().sync_all()?;
@@ -163,7 +168,6 @@ fn delete(path: &Path) -> io::Result<()> {
 
 /// Gives the owner back all rights on a folder and those in it.
 fn allow_deletion(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -270,7 +274,6 @@ mod tests {
 
     #[tokio::test]
     async fn an_unfinished_build_is_begun_again_from_nothing() {
-        use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let folder = folder(dir.path()).await;
         folder.begin().unwrap();

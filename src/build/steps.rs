@@ -96,6 +96,8 @@ fn failed(spec: &Spec, ended: &Ended, said: &str, timeout: Duration) -> Stop {
 fn gap(nature: Nature, cause: String) -> Gap {
     match nature {
         Nature::Network => Gap::new(GapKind::Network, cause),
+        // A tool is soon installed, and what it is missed by fails fast.
+        Nature::Program => Gap::new(GapKind::Failed, cause).with_class(Class::Transient),
         // A port is the build's own affair; trying again would not help it.
         Nature::Port => Gap::new(GapKind::Failed, cause).with_class(Class::Permanent),
         Nature::Compiler
@@ -103,23 +105,20 @@ fn gap(nature: Nature, cause: String) -> Gap {
         | Nature::Dependency
         | Nature::Exception
         | Nature::Library
-        | Nature::Program
         | Nature::Memory
         | Nature::Space
         | Nature::Other => Gap::new(GapKind::Failed, cause).with_class(nature.class()),
     }
 }
 
-/// Returns the program and its first argument, enough to know a step by.
+/// Returns the program and its first argument, or the beginning of a shell's line: enough to know a step by.
 fn short(spec: &Spec) -> String {
-    let first: String = spec
-        .args
-        .first()
-        .map_or("", String::as_str)
-        .chars()
-        .take(40)
-        .collect();
-    format!("{} {first}", spec.program).trim_end().to_owned()
+    let step = match spec.args.as_slice() {
+        [flag, line, ..] if flag == "-c" => line.clone(),
+        [first, ..] => format!("{} {first}", spec.program),
+        [] => spec.program.clone(),
+    };
+    step.chars().take(60).collect()
 }
 
 /// Fills a step's templates; its folder and environment are still to be set.
@@ -225,6 +224,21 @@ mod tests {
         assert_eq!((gap.kind, gap.class), (GapKind::Failed, Class::Transient));
         let gap = judged(&["make"], &Ended::Signal(11), "");
         assert_eq!((gap.kind, gap.class), (GapKind::Failed, Class::Permanent));
+    }
+
+    #[test]
+    fn a_tool_that_a_script_misses_is_looked_for_again() {
+        let gap = judged(
+            &["sh", "-c", "cmake .."],
+            &Ended::Code(127),
+            "sh: 1: cmake: not found\n",
+        );
+        assert_eq!((gap.kind, gap.class), (GapKind::Failed, Class::Transient));
+        assert_eq!(gap.cause, "program: `cmake`: not found");
+        assert_eq!(
+            judged(&["sh", "-c", "exit 3"], &Ended::Code(3), "").cause,
+            "`exit 3` ended with exit code 3"
+        );
     }
 
     #[test]
