@@ -1,0 +1,333 @@
+//! The only place that spawns: own session and group, deadline, log, kill the whole tree. Edge.
+//!
+//! Every child runs below a [`supervisor`], which ends with all that is below it as soon as Harness lets go.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "spawning, its logs and its deadlines are this module's work"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{ChildStdin, ChildStdout};
+
+use crate::error::{Error, Kind, Result};
+use crate::matrix::StopSignal;
+
+pub mod supervisor;
+
+use supervisor::{Order, Report, StopRequest};
+
+/// The hidden verb that makes this program a supervisor.
+pub const SUPERVISE: &str = "__supervise";
+
+/// Longest wait for a supervisor to end when its child is dropped.
+const DROP_DEADLINE: Duration = Duration::from_secs(6);
+
+static SUPERVISOR: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the program that supervises, where this process is not `harness` itself (a test). The first call counts.
+pub fn use_supervisor(program: impl Into<PathBuf>) {
+    drop(SUPERVISOR.set(program.into()));
+}
+
+/// A program to run: nothing of it is parsed again, and its environment is exactly `env`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    /// The program, found through `PATH` of `env` when it has no slash.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// The folder it runs in.
+    pub cwd: PathBuf,
+    /// Its whole environment.
+    pub env: BTreeMap<String, String>,
+    /// The CPUs it is pinned to; empty for all.
+    pub cpus: Vec<usize>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// With this exit code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It was killed at its deadline.
+    TimedOut,
+    /// It could not be started at all (missing, not executable), with the reason.
+    NotStarted(String),
+}
+
+/// What a short program said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Captured {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it wrote to stdout.
+    pub stdout: String,
+    /// What it wrote to stderr.
+    pub stderr: String,
+}
+
+/// A running program with everything below it. Dropping it kills all of that and waits until it is gone.
+#[derive(Debug)]
+pub struct Child {
+    supervisor: tokio::process::Child,
+    stdin: Option<ChildStdin>,
+    reports: Lines<BufReader<ChildStdout>>,
+    root: Pid,
+    group: Pid,
+    started: Duration,
+    end: Option<Ended>,
+}
+
+impl Child {
+    /// Starts a program with its output appended to the two files.
+    ///
+    /// The inner error is the reason why the program itself could not be started.
+    pub async fn spawn(
+        spec: &Spec,
+        stdout: &Path,
+        stderr: &Path,
+    ) -> Result<std::result::Result<Self, String>> {
+        let mut supervisor = start_supervisor()?;
+        let unusable = || Error::new(Kind::Machine, "cannot talk to the supervisor process");
+        let mut stdin = supervisor.stdin.take().ok_or_else(unusable)?;
+        let output = supervisor.stdout.take().ok_or_else(unusable)?;
+        let mut reports = BufReader::new(output).lines();
+        let order = Order {
+            program: resolve(spec),
+            args: spec.args.clone(),
+            cwd: spec.cwd.clone(),
+            env: spec.env.clone(),
+            cpus: spec.cpus.clone(),
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+        };
+        send(&mut stdin, &order)
+            .await
+            .map_err(|error| unusable().because(error))?;
+        let root = supervisor.id().and_then(pid_of).ok_or_else(unusable)?;
+        match next_report(&mut reports).await {
+            Some(Report::Started { pid, at_ns }) => Ok(Ok(Self {
+                supervisor,
+                stdin: Some(stdin),
+                reports,
+                root,
+                group: Pid::from_raw(pid).ok_or_else(unusable)?,
+                started: Duration::from_nanos(at_ns),
+                end: None,
+            })),
+            Some(Report::NotStarted { reason }) => Ok(Err(reason)),
+            Some(Report::Ended { .. }) | None => Err(unusable().because("it ended by itself")),
+        }
+    }
+
+    /// Returns the process above the program; the program and all it started are its descendants.
+    pub fn root(&self) -> Pid {
+        self.root
+    }
+
+    /// Returns the monotonic clock just before the program was started.
+    pub fn started(&self) -> Duration {
+        self.started
+    }
+
+    /// Waits until the program has ended and nothing of it is left. The wait may be given up and taken up again.
+    pub async fn ended(&mut self) -> Ended {
+        if self.end.is_none() {
+            let ended = match next_report(&mut self.reports).await {
+                Some(Report::Ended {
+                    code: Some(code), ..
+                }) => Ended::Code(code),
+                Some(Report::Ended {
+                    signal: Some(signal),
+                    ..
+                }) => Ended::Signal(signal),
+                Some(Report::Ended { .. } | Report::Started { .. } | Report::NotStarted { .. })
+                | None => Ended::Signal(Signal::KILL.as_raw()),
+            };
+            self.end = Some(ended);
+        }
+        self.end.clone().unwrap_or(Ended::TimedOut)
+    }
+
+    /// Asks the program to end, kills it after the grace, and waits until nothing of it is left.
+    pub async fn stop(mut self, signal: StopSignal, grace: Duration) -> Ended {
+        let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+        if let Some(stdin) = &mut self.stdin {
+            // If this fails the supervisor has ended already, and says how.
+            drop(send(stdin, &StopRequest { signal, grace_ms }).await);
+        }
+        self.ended().await
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        let deadline = Instant::now() + DROP_DEADLINE;
+        while Instant::now() < deadline {
+            match self.supervisor.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Ok(Some(status)) if status.success() => return,
+                Ok(Some(_)) | Err(_) => break,
+            }
+        }
+        // Only a supervisor that was itself killed comes here: then its orphans are ours.
+        let _ = rustix::process::kill_process_group(self.group, Signal::KILL);
+        drop(self.supervisor.start_kill());
+    }
+}
+
+/// Runs a program to its end or deadline, with stdout and stderr appended to `log`, and leaves no process of its tree.
+pub async fn run(spec: &Spec, log: &Path, deadline: Duration) -> Result<Ended> {
+    run_with(spec, (log, log), deadline).await
+}
+
+/// Runs a short program to its end or deadline and returns what it said; leaves no process of its tree.
+pub async fn capture(spec: &Spec, deadline: Duration) -> Result<Captured> {
+    let cannot = |error| Error::new(Kind::Machine, "cannot make a temporary file").because(error);
+    let stdout = tempfile::NamedTempFile::new().map_err(cannot)?;
+    let stderr = tempfile::NamedTempFile::new().map_err(cannot)?;
+    let ended = run_with(spec, (stdout.path(), stderr.path()), deadline).await?;
+    let text = |path: &Path| {
+        std::fs::read(path)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .map_err(cannot)
+    };
+    Ok(Captured {
+        ended,
+        stdout: text(stdout.path())?,
+        stderr: text(stderr.path())?,
+    })
+}
+
+/// Returns what a tool says of its version, its first line; none if it is not there.
+pub async fn version_of(tool: &str) -> Option<String> {
+    let spec = Spec {
+        program: tool.to_owned(),
+        args: vec!["--version".to_owned()],
+        cwd: std::env::temp_dir(),
+        env: base_environment(),
+        cpus: Vec::new(),
+    };
+    let captured = capture(&spec, Duration::from_secs(30)).await.ok()?;
+    let said = captured.stdout.lines().next().map(str::to_owned);
+    said.filter(|_| captured.ended == Ended::Code(0))
+}
+
+/// Returns the environment that every child starts from: paths, locale, proxies and the settings of registry clients.
+///
+/// Anything else of the user's environment, secrets above all, has to be named in the matrix.
+pub fn base_environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| is_passed_on(name))
+        .collect()
+}
+
+fn is_passed_on(name: &str) -> bool {
+    const NAMES: [&str; 16] = [
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "RUSTUP_HOME",
+        "CARGO_HOME",
+        "NODE_EXTRA_CA_CERTS",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "JAVA_HOME",
+        "GOPROXY",
+    ];
+    const PREFIXES: [&str; 9] = [
+        "LC_",
+        "XDG_",
+        "CARGO_NET_",
+        "CARGO_HTTP_",
+        "CARGO_REGISTRIES_",
+        "CARGO_SOURCE_",
+        "npm_config_",
+        "NPM_CONFIG_",
+        "PIP_",
+    ];
+    let lower = name.to_lowercase();
+    NAMES.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || matches!(
+            lower.as_str(),
+            "http_proxy" | "https_proxy" | "all_proxy" | "no_proxy"
+        )
+}
+
+async fn run_with(spec: &Spec, output: (&Path, &Path), deadline: Duration) -> Result<Ended> {
+    let mut child = match Child::spawn(spec, output.0, output.1).await? {
+        Ok(child) => child,
+        Err(reason) => return Ok(Ended::NotStarted(reason)),
+    };
+    Ok(tokio::time::timeout(deadline, child.ended())
+        .await
+        .unwrap_or(Ended::TimedOut))
+}
+
+fn start_supervisor() -> Result<tokio::process::Child> {
+    // `/proc/self/exe` stays this very program even after a new one was installed over it.
+    let program = SUPERVISOR
+        .get()
+        .cloned()
+        .unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
+    tokio::process::Command::new(&program)
+        .arg(SUPERVISE)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| {
+            Error::new(
+                Kind::Machine,
+                format!("cannot start the supervisor {}", program.display()),
+            )
+            .because(error)
+        })
+}
+
+/// Finds the program through the child's own `PATH`, which may differ from ours.
+fn resolve(spec: &Spec) -> String {
+    if spec.program.contains('/') {
+        return spec.program.clone();
+    }
+    let path = spec.env.get("PATH").map_or("", String::as_str);
+    std::env::split_paths(path)
+        .map(|folder| folder.join(&spec.program))
+        .find(|candidate| rustix::fs::access(candidate, rustix::fs::Access::EXEC_OK).is_ok())
+        .and_then(|found| found.into_os_string().into_string().ok())
+        .unwrap_or_else(|| spec.program.clone())
+}
+
+async fn send(stdin: &mut ChildStdin, message: &impl serde::Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    stdin.write_all(&line).await?;
+    stdin.flush().await
+}
+
+async fn next_report(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<Report> {
+    let line = reports.next_line().await.ok()??;
+    serde_json::from_str(&line).ok()
+}
+
+fn pid_of(id: u32) -> Option<Pid> {
+    i32::try_from(id).ok().and_then(Pid::from_raw)
+}
