@@ -1,1 +1,232 @@
-//! Artifact → instance. Edge.
+//! Artifact → instance: start, ready, check, resources, stop. Edge.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "starting servers and asking them is this module's work"
+)]
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::build::diagnosis::{Diagnosis, Nature, diagnose};
+use crate::build::log;
+use crate::error::{Error, Kind, Result};
+use crate::host;
+use crate::matrix::{Check, Ready, StopSignal, Workload};
+use crate::outcome::{Class, Gap, GapKind, Outcome};
+use crate::process::{Child, Ended, Spec};
+
+pub mod probe;
+pub mod tree;
+
+use probe::{Answer, Trouble};
+use tree::Tree;
+
+/// First and longest pause between two looks whether the server is ready.
+const POLL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
+/// Longest wait for one answer of the probe.
+const ANSWER: Duration = Duration::from_secs(5);
+/// Longest wait for the port to be free again.
+const PORT_FREE: Duration = Duration::from_secs(2);
+
+/// What is needed to start one server.
+#[derive(Debug, Clone)]
+pub struct Launch<'a> {
+    /// The command, rendered with the port.
+    pub spec: Spec,
+    /// Where it will listen.
+    pub address: SocketAddr,
+    /// Where its output goes.
+    pub log: PathBuf,
+    /// How to see that it is ready.
+    pub ready: &'a Ready,
+    /// What a right answer is.
+    pub check: &'a Check,
+    /// The request.
+    pub workload: &'a Workload,
+}
+
+/// One running server with everything below it. Dropping it kills all of that.
+#[derive(Debug)]
+pub struct Instance {
+    child: Child,
+    /// Its processes.
+    pub tree: Tree,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its log.
+    pub log: PathBuf,
+    /// From the start of the process to the first right answer.
+    pub startup: Duration,
+    /// Length of the right answer's body, bytes.
+    pub body_length: u64,
+}
+
+/// Returns a loopback address with a port that nobody holds now.
+pub fn free_address() -> Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map_err(|error| {
+            Error::new(Kind::Machine, "cannot get a free port on 127.0.0.1")
+                .because(error)
+                .hint("harness doctor")
+        })
+}
+
+/// Returns whether something answers on the address.
+pub fn is_taken(address: SocketAddr) -> bool {
+    TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok()
+}
+
+/// Starts a server and waits for its first right answer.
+pub async fn start(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
+    if is_taken(launch.address) {
+        return Ok(Err(port_taken(launch.address)));
+    }
+    let mut child = match Child::spawn(&launch.spec, &launch.log, &launch.log).await? {
+        Ok(child) => child,
+        Err(reason) => return Ok(Err(not_started(launch, &reason))),
+    };
+    let answer = tokio::select! {
+        answer = until_ready(launch, child.started()) => answer,
+        ended = child.ended() => Err(exited(launch, &ended)),
+    };
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(gap) => return Ok(Err(gap.with_log(&launch.log))),
+    };
+    let startup = host::monotonic().saturating_sub(child.started());
+    let mut tree = Tree::below(child.root());
+    if !tree.listens_on(launch.address.port()) {
+        return Ok(Err(port_taken(launch.address).with_log(&launch.log)));
+    }
+    Ok(Ok(Instance {
+        tree,
+        address: launch.address,
+        log: launch.log.clone(),
+        startup,
+        body_length: answer.body.len() as u64,
+        child,
+    }))
+}
+
+impl Instance {
+    /// Asks once more for a right answer: a server that stopped giving one under load was not measured.
+    pub async fn check_again(&self, launch: &Launch<'_>) -> Outcome<()> {
+        let path = &launch.workload.path;
+        match probe::ask(self.address, path, launch.workload, launch.check, ANSWER).await {
+            Ok(_) => Ok(()),
+            Err(Trouble::Refused) => Err(Gap::new(
+                GapKind::Crashed,
+                "nothing listens any more after the load",
+            )),
+            Err(Trouble::NoAnswer(why)) => Err(Gap::new(
+                GapKind::Stalled,
+                format!("no answer after the load: {why}"),
+            )),
+            Err(Trouble::Wrong(why)) => Err(Gap::new(
+                GapKind::WrongAnswer,
+                format!("after the load: {why}"),
+            )),
+        }
+    }
+
+    /// Returns how the server ended, if it has.
+    pub async fn has_ended(&mut self) -> Option<Ended> {
+        // A report that is there already is read at once; the zero time-out keeps us from waiting for one.
+        tokio::time::timeout(Duration::ZERO, self.child.ended())
+            .await
+            .ok()
+    }
+
+    /// Stops the server with everything below it and waits until its port is free again.
+    pub async fn stop(self, signal: StopSignal, grace: Duration) -> Ended {
+        let ended = self.child.stop(signal, grace).await;
+        let deadline = host::monotonic() + PORT_FREE;
+        while is_taken(self.address) && host::monotonic() < deadline {
+            tokio::time::sleep(POLL.0).await;
+        }
+        ended
+    }
+}
+
+/// Asks until the right answer comes or the time is up.
+async fn until_ready(launch: &Launch<'_>, started: Duration) -> Outcome<Answer> {
+    let deadline = started + launch.ready.timeout;
+    let mut pause = POLL.0;
+    loop {
+        let left = deadline.saturating_sub(host::monotonic());
+        let timeout = left.min(ANSWER);
+        let path = &launch.ready.path;
+        let trouble =
+            match probe::ask(launch.address, path, launch.workload, launch.check, timeout).await {
+                Ok(answer) => return Ok(answer),
+                Err(trouble) => trouble,
+            };
+        if left <= pause {
+            return Err(not_ready(launch, &trouble));
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(POLL.1);
+    }
+}
+
+fn not_ready(launch: &Launch<'_>, trouble: &Trouble) -> Gap {
+    let waited = launch.ready.timeout;
+    match trouble {
+        Trouble::Refused => {
+            let cause = format!("nothing listens on {} after {waited:?}", launch.address);
+            with_diagnosis(Gap::new(GapKind::NotReady, cause), launch)
+        }
+        Trouble::NoAnswer(why) => {
+            let cause = format!("no right answer within {waited:?}: {why}");
+            with_diagnosis(Gap::new(GapKind::NotReady, cause), launch)
+        }
+        Trouble::Wrong(why) => Gap::new(GapKind::WrongAnswer, why.clone()),
+    }
+}
+
+fn exited(launch: &Launch<'_>, ended: &Ended) -> Gap {
+    let how = how_it_ended(ended);
+    let diagnosis = diagnosis_of(&launch.log);
+    if diagnosis.nature == Nature::Port {
+        return port_taken(launch.address).with_errors(diagnosis.errors);
+    }
+    let cause = match diagnosis.cause {
+        None => format!("the server {how} before it answered"),
+        Some(cause) => format!("the server {how} before it answered: {cause}"),
+    };
+    Gap::new(GapKind::Exited, cause).with_errors(diagnosis.errors)
+}
+
+/// Returns a phrase for the end of a process: "ended with code 1".
+pub fn how_it_ended(ended: &Ended) -> String {
+    match ended {
+        Ended::Code(code) => format!("ended with code {code}"),
+        Ended::Signal(signal) => format!("was killed by signal {signal}"),
+        Ended::TimedOut => "was killed at its deadline".to_owned(),
+        Ended::NotStarted(reason) => format!("could not be started: {reason}"),
+    }
+}
+
+fn not_started(launch: &Launch<'_>, reason: &str) -> Gap {
+    let cause = format!("cannot start `{}`: {reason}", launch.spec.program);
+    Gap::new(GapKind::Exited, cause).with_log(&launch.log)
+}
+
+fn port_taken(address: SocketAddr) -> Gap {
+    Gap::new(
+        GapKind::PortTaken,
+        format!("another program listens on {address}"),
+    )
+    .with_class(Class::Transient)
+}
+
+fn with_diagnosis(gap: Gap, launch: &Launch<'_>) -> Gap {
+    gap.with_errors(diagnosis_of(&launch.log).errors)
+}
+
+/// Returns what a server's log says of its failure.
+pub fn diagnosis_of(log: &Path) -> Diagnosis {
+    diagnose(&log::read_ends(log, 0).unwrap_or_default())
+}

@@ -1,0 +1,202 @@
+//! One request at a time, by hyper: is the server ready, and is its answer the right one?
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::Request;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use crate::matrix::{Check, Workload};
+
+/// Bodies longer than this are wrong whatever is in them: the probe keeps the body in memory.
+const LONGEST_BODY: usize = 64 << 20;
+
+/// What came back from one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+/// What kept one request from a right answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing listens there yet.
+    Refused,
+    /// A connection was made, but no whole answer came.
+    NoAnswer(String),
+    /// An answer came, and is not the right one, with what is wrong.
+    Wrong(String),
+}
+
+/// Sends the workload's request once and holds the answer against the check.
+pub async fn ask(
+    address: SocketAddr,
+    path: &str,
+    workload: &Workload,
+    check: &Check,
+    timeout: Duration,
+) -> Result<Answer, Trouble> {
+    let answer = match tokio::time::timeout(timeout, fetch(address, path, workload)).await {
+        Ok(answer) => answer?,
+        Err(_) => return Err(Trouble::NoAnswer(format!("no answer within {timeout:?}"))),
+    };
+    match fault(&answer, check) {
+        None => Ok(answer),
+        Some(fault) => Err(Trouble::Wrong(fault)),
+    }
+}
+
+async fn fetch(address: SocketAddr, path: &str, workload: &Workload) -> Result<Answer, Trouble> {
+    let stream = TcpStream::connect(address).await.map_err(|error| {
+        if error.kind() == std::io::ErrorKind::ConnectionRefused {
+            Trouble::Refused
+        } else {
+            Trouble::NoAnswer(error.to_string())
+        }
+    })?;
+    let no_answer = |error: &dyn std::error::Error| Trouble::NoAnswer(whole(error));
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| no_answer(&error))?;
+    // It ends with the exchange: `sender` is dropped with this function.
+    let connection = tokio::spawn(connection);
+    let response = sender.send_request(request(address, path, workload)?).await;
+    let answer = match response {
+        Ok(response) => {
+            let status = response.status().as_u16();
+            let body = Limited::new(response.into_body(), LONGEST_BODY)
+                .collect()
+                .await;
+            body.map(|body| Answer {
+                status,
+                body: body.to_bytes(),
+            })
+            .map_err(|error| no_answer(error.as_ref()))
+        }
+        Err(error) => Err(no_answer(&error)),
+    };
+    connection.abort();
+    answer
+}
+
+fn request(
+    address: SocketAddr,
+    path: &str,
+    workload: &Workload,
+) -> Result<Request<Full<Bytes>>, Trouble> {
+    let mut request = Request::builder()
+        .method(workload.method.as_str())
+        .uri(path)
+        .header("host", address.to_string());
+    for (name, value) in &workload.headers {
+        request = request.header(name, value);
+    }
+    let body = workload.body.clone().unwrap_or_default();
+    request
+        .body(Full::from(body))
+        .map_err(|error| Trouble::NoAnswer(whole(&error)))
+}
+
+/// Returns an error with its chain of causes on one line.
+fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+/// Returns what is wrong with an answer; none if it is right. Pure.
+fn fault(answer: &Answer, check: &Check) -> Option<String> {
+    if answer.status != check.status {
+        return Some(format!(
+            "status {} instead of {}",
+            answer.status, check.status
+        ));
+    }
+    if let Some(body) = &check.body
+        && body.as_bytes() != answer.body
+    {
+        return Some(format!(
+            "body {} instead of {}",
+            shown(&answer.body),
+            shown(body.as_bytes())
+        ));
+    }
+    if let Some(pattern) = &check.body_regex
+        && !regex::bytes::Regex::new(pattern).is_ok_and(|regex| regex.is_match(&answer.body))
+    {
+        return Some(format!(
+            "body {} does not match /{pattern}/",
+            shown(&answer.body)
+        ));
+    }
+    None
+}
+
+/// Returns the beginning of a body, quoted, with its length.
+fn shown(body: &[u8]) -> String {
+    const SHOWN: usize = 60;
+    let text = String::from_utf8_lossy(&body[..body.len().min(SHOWN)]);
+    if body.len() > SHOWN {
+        format!("{text:?}… ({} bytes)", body.len())
+    } else {
+        format!("{text:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check() -> Check {
+        Check {
+            status: 200,
+            body: None,
+            body_regex: None,
+            same_length: true,
+        }
+    }
+
+    fn answer(status: u16, body: &'static str) -> Answer {
+        Answer {
+            status,
+            body: Bytes::from_static(body.as_bytes()),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_held_against_status_body_and_pattern() {
+        assert_eq!(fault(&answer(200, "Hello"), &check()), None);
+        let status = fault(&answer(500, "Hello"), &check());
+        assert_eq!(status.as_deref(), Some("status 500 instead of 200"));
+        let exact = Check {
+            body: Some("Hello".to_owned()),
+            ..check()
+        };
+        assert_eq!(fault(&answer(200, "Hello"), &exact), None);
+        let other = fault(&answer(200, "Hell"), &exact);
+        assert_eq!(other.as_deref(), Some("body \"Hell\" instead of \"Hello\""));
+        let pattern = Check {
+            body_regex: Some("^H.*o$".to_owned()),
+            ..check()
+        };
+        assert_eq!(fault(&answer(200, "Hello"), &pattern), None);
+        assert!(fault(&answer(200, "Hello!"), &pattern).is_some());
+    }
+
+    #[test]
+    fn a_long_body_is_shown_by_its_beginning_and_length() {
+        let body = "x".repeat(1000);
+        let text = shown(body.as_bytes());
+        assert!(text.len() < 100 && text.ends_with("(1000 bytes)"), "{text}");
+    }
+}

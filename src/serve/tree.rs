@@ -1,0 +1,139 @@
+//! What a process tree uses: CPU time, memory, threads, and the socket it listens on.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use nix::time::clock_getcpuclockid;
+use procfs::net::TcpState;
+use procfs::process::{FDTarget, Process};
+use rustix::process::Pid;
+
+use crate::outcome::Resources;
+use crate::process::supervisor::descendants;
+
+/// The processes below a supervisor. Reading the list is dear, so it is renewed only when asked for.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    root: Pid,
+    members: Vec<Pid>,
+}
+
+impl Tree {
+    /// Finds the processes below `root`.
+    pub fn below(root: Pid) -> Self {
+        Self {
+            root,
+            members: descendants(root),
+        }
+    }
+
+    /// Looks again.
+    pub fn renew(&mut self) {
+        self.members = descendants(self.root);
+    }
+
+    /// Returns the CPU time that the known processes have used, threads that have ended included.
+    ///
+    /// The kernel's CPU clock of a process counts in nanoseconds and keeps the time of ended threads, which a sum over
+    /// `/proc/PID/task/*/schedstat` loses. Children that have ended since the list was made are not counted.
+    pub fn cpu(&self) -> Duration {
+        self.members.iter().filter_map(|&pid| cpu_of(pid)).sum()
+    }
+
+    /// Returns memory, threads and processes of the whole tree now; CPU time is the caller's to fill in.
+    pub fn resources(&mut self) -> Resources {
+        self.renew();
+        let mut resources = Resources::default();
+        let mut pss = Some(0);
+        for pid in &self.members {
+            let Ok(process) = Process::new(pid.as_raw_pid()) else {
+                continue;
+            };
+            let Ok(status) = process.status() else {
+                continue;
+            };
+            resources.processes += 1;
+            resources.threads += status.threads;
+            resources.rss_peak_bytes += status.vmhwm.unwrap_or(0) * 1024;
+            pss = pss.zip(pss_of(&process)).map(|(sum, own)| sum + own);
+        }
+        resources.pss_bytes = pss.filter(|_| resources.processes > 0);
+        resources
+    }
+
+    /// Returns whether a process of the tree holds the socket that listens on the port.
+    ///
+    /// Without this an old or foreign server that answers on the port would be measured in the version's name.
+    pub fn listens_on(&mut self, port: u16) -> bool {
+        self.renew();
+        let listening = listening_inodes(port);
+        self.members.iter().any(|pid| {
+            Process::new(pid.as_raw_pid())
+                .and_then(|process| process.fd())
+                .is_ok_and(|mut descriptors| {
+                    descriptors.any(|descriptor| match descriptor.map(|found| found.target) {
+                        Ok(FDTarget::Socket(inode)) => listening.contains(&inode),
+                        _ => false,
+                    })
+                })
+        })
+    }
+}
+
+fn cpu_of(pid: Pid) -> Option<Duration> {
+    let clock = clock_getcpuclockid(nix::unistd::Pid::from_raw(pid.as_raw_pid())).ok()?;
+    clock.now().ok().map(Duration::from)
+}
+
+fn pss_of(process: &Process) -> Option<u64> {
+    let rollup = process.smaps_rollup().ok()?;
+    let map = rollup.memory_map_rollup.into_iter().next()?;
+    map.extension.map.get("Pss").copied()
+}
+
+fn listening_inodes(port: u16) -> HashSet<u64> {
+    let v4 = procfs::net::tcp().unwrap_or_default();
+    let v6 = procfs::net::tcp6().unwrap_or_default();
+    v4.into_iter()
+        .chain(v6)
+        .filter(|entry| entry.state == TcpState::Listen && entry.local_address.port() == port)
+        .map(|entry| entry.inode)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A tree whose only member is this process.
+    fn own() -> Tree {
+        let root = rustix::process::getpid();
+        Tree {
+            root,
+            members: vec![root],
+        }
+    }
+
+    #[test]
+    fn cpu_time_grows_with_work_and_keeps_that_of_ended_threads() {
+        let tree = own();
+        let before = tree.cpu();
+        std::thread::spawn(|| {
+            (0..20_000_000_u64).fold(1, |sum, next| sum ^ std::hint::black_box(next))
+        })
+        .join()
+        .unwrap();
+        assert!(tree.cpu() > before + Duration::from_millis(1));
+    }
+
+    #[test]
+    fn a_listening_socket_is_found_by_its_port() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(listening_inodes(port).len(), 1);
+        drop(listener);
+        assert!(listening_inodes(port).is_empty());
+    }
+}
