@@ -1,13 +1,20 @@
 //! The journal: one run as JSON Lines, append-only, torn tail tolerated. Edge.
 //!
 //! It is the only store. Every report and every verdict can be made again from it.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this module writes and reads journals"
+)]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Kind, Result};
 use crate::matrix::{Check, Design, Rule, Sessions, Workload};
 use crate::outcome::{Artifact, Gap, Sample};
 use crate::version::Cell;
@@ -118,7 +125,7 @@ pub struct Machine {
     pub arch: String,
     /// The hypervisor, where the CPU tells that there is one.
     pub virtualisation: Option<String>,
-    /// Tools and their versions.
+    /// The tools that the builds used, and what each says of its version.
     #[serde(default)]
     pub tools: BTreeMap<String, String>,
 }
@@ -253,4 +260,176 @@ pub struct Run {
     pub summary: Option<Summary>,
     /// Whether the last line was torn off.
     pub torn: bool,
+}
+
+impl Run {
+    /// Makes a run that has only begun.
+    pub fn new(header: Header) -> Self {
+        Self {
+            header,
+            builds: BTreeMap::new(),
+            sessions: Vec::new(),
+            given_up: BTreeMap::new(),
+            summary: None,
+            torn: false,
+        }
+    }
+
+    /// Takes in one more record. A second header is ignored: there is only one.
+    pub fn apply(&mut self, record: Record) {
+        match record {
+            Record::Header(_) | Record::Verdict(_) => {}
+            Record::Resumed { .. } => self.summary = None,
+            Record::Build(build) => drop(self.builds.insert(build.cell, build.outcome)),
+            Record::Session(session) => self.sessions.push(*session),
+            Record::Gap { cell, gap } => drop(self.given_up.insert(cell, gap)),
+            Record::Summary(summary) => self.summary = Some(summary),
+        }
+    }
+}
+
+/// A journal that is being written. Each record is one write, so that a kill tears at most the last line.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    /// Begins a journal; the file must not exist yet.
+    pub fn create(path: &Path, header: &Header) -> Result<Self> {
+        let cannot = |error: io::Error| unwritable(path, &error);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(cannot)?;
+        }
+        let file = OpenOptions::new()
+            .create_new(true)
+            .append(true)
+            .open(path)
+            .map_err(cannot)?;
+        let mut journal = Self {
+            path: path.to_owned(),
+            file,
+        };
+        journal.append(&Record::Header(Box::new(header.clone())))?;
+        Ok(journal)
+    }
+
+    /// Takes up a journal where it was left, without its torn tail.
+    pub fn resume(path: &Path, at: Timestamp) -> Result<(Self, Run)> {
+        let text = read_text(path)?;
+        let (run, whole) = parse(&text, path)?;
+        let cannot = |error: io::Error| unwritable(path, &error);
+        let file = OpenOptions::new().append(true).open(path).map_err(cannot)?;
+        file.set_len(whole as u64).map_err(cannot)?;
+        let mut journal = Self {
+            path: path.to_owned(),
+            file,
+        };
+        journal.append(&Record::Resumed { at })?;
+        Ok((journal, run))
+    }
+
+    /// Writes one record down to the disk.
+    pub fn append(&mut self, record: &Record) -> Result<()> {
+        let cannot = |error: io::Error| unwritable(&self.path, &error);
+        let mut line = serde_json::to_vec(record).map_err(|error| cannot(error.into()))?;
+        line.push(b'\n');
+        self.file.write_all(&line).map_err(cannot)?;
+        self.file.sync_data().map_err(cannot)
+    }
+
+    /// Returns where the journal is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Reads a whole run.
+pub fn read(path: &Path) -> Result<Run> {
+    parse(&read_text(path)?, path).map(|(run, _)| run)
+}
+
+/// Returns the journals of a matrix, the newest first.
+pub fn list(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "jsonl")
+        })
+        .collect();
+    // Names begin with the time.
+    paths.sort();
+    paths.reverse();
+    paths
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Error::new(
+            Kind::Machine,
+            format!("cannot read the journal {}", path.display()),
+        )
+        .because(error)
+    })?;
+    // A torn line may end inside a character; a whole one never holds half of one.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::new(
+        Kind::Machine,
+        format!("cannot write the journal {}", path.display()),
+    )
+    .because(error)
+    .hint("make the folder writable and free some space; the next run goes on from what is written")
+}
+
+/// Makes a run of a journal's text. Returns it with the length of the text up to the last whole line. Pure.
+fn parse(text: &str, path: &Path) -> Result<(Run, usize)> {
+    let mut run: Option<Run> = None;
+    let mut whole = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let last = whole + line.len() == text.len();
+        match (serde_json::from_str(line), &mut run) {
+            (Ok(Record::Header(header)), None) if line.ends_with('\n') => {
+                run = Some(Run::new(checked(*header, path)?));
+            }
+            (Ok(record), Some(run)) if line.ends_with('\n') => run.apply(record),
+            (_, Some(run)) if last => {
+                run.torn = true;
+                break;
+            }
+            (Ok(_), _) => return Err(broken(path, number, "the first line is not a header")),
+            (Err(error), _) => return Err(broken(path, number, error)),
+        }
+        whole += line.len();
+    }
+    let run = run.ok_or_else(|| broken(path, 0, "it is empty"))?;
+    Ok((run, whole))
+}
+
+fn checked(header: Header, path: &Path) -> Result<Header> {
+    if header.schema == SCHEMA {
+        return Ok(header);
+    }
+    Err(broken(
+        path,
+        0,
+        format!("schema {} is not known to this Harness", header.schema),
+    )
+    .hint("use the Harness that wrote it, or a newer one"))
+}
+
+fn broken(path: &Path, line: usize, why: impl std::fmt::Display) -> Error {
+    let place = format!("{}:{}", path.display(), line + 1);
+    Error::new(
+        Kind::Machine,
+        format!("{place}: this is not a journal of Harness"),
+    )
+    .because(why)
 }
