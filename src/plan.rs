@@ -5,6 +5,8 @@
 //! cannot be started, checked or loaded before groups are made; then races, with the other solo trials spread among
 //! them; then fresh sessions that confirm the flagged pairs.
 
+use std::collections::BTreeSet;
+
 use rand::SeedableRng;
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand_pcg::Pcg64;
@@ -12,9 +14,9 @@ use rand_pcg::Pcg64;
 use crate::journal::{Built, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::outcome::{Class, Gap};
-use crate::verdict::pairs;
+
 use crate::verdict::state::{gap, launches, sample, solo_samples};
-use crate::version::Pair;
+use crate::version::{Pair, pairs};
 
 /// Failed launches, all told, after which a cell that mostly fails is given up: with a permanent gap …
 const PERMANENT_FAILURES: usize = 2;
@@ -70,10 +72,7 @@ pub fn estimate(run: &Run, flagged: &[Pair]) -> usize {
         .live
         .iter()
         .map(|cell| state.solo(*cell, state.solo_count()));
-    let races = groups(&state.chains(&state.live), run.header.sessions.group)
-        .into_iter()
-        .filter_map(|group| state.group(group));
-    let races = races.filter(|_| run.header.sessions.design == Design::Race);
+    let races = state.raced_pairs(Purpose::Measure, &state.pairs(&state.live));
     let tasks = solo.chain(races).chain(state.confirmations(flagged));
     tasks.map(|task| task.wanted).sum()
 }
@@ -134,6 +133,21 @@ fn groups(chains: &[Vec<usize>], size: usize) -> Vec<Vec<usize>> {
     chains.iter().flat_map(cut).collect()
 }
 
+/// Joins pairs into chains of neighbours.
+fn chains(pairs: &[Pair]) -> Vec<Vec<usize>> {
+    let mut chains: Vec<Vec<usize>> = Vec::new();
+    for pair in pairs {
+        match chains
+            .iter_mut()
+            .find(|chain| chain.last() == Some(&pair.baseline))
+        {
+            Some(chain) => chain.push(pair.candidate),
+            None => chains.push(vec![pair.baseline, pair.candidate]),
+        }
+    }
+    chains
+}
+
 /// What the journal says of the plan.
 struct Progress<'run> {
     run: &'run Run,
@@ -156,21 +170,6 @@ impl<'run> Progress<'run> {
     /// Returns the pairs of neighbours among some cells.
     fn pairs(&self, among: &[usize]) -> Vec<Pair> {
         pairs(&self.run.header.cells, &|cell| among.contains(&cell))
-    }
-
-    /// Returns the chains of neighbours among some cells; single cells are left out.
-    fn chains(&self, among: &[usize]) -> Vec<Vec<usize>> {
-        let mut chains: Vec<Vec<usize>> = Vec::new();
-        for pair in self.pairs(among) {
-            match chains
-                .iter_mut()
-                .find(|chain| chain.last() == Some(&pair.baseline))
-            {
-                Some(chain) => chain.push(pair.candidate),
-                None => chains.push(vec![pair.baseline, pair.candidate]),
-            }
-        }
-        chains
     }
 
     /// Returns the sessions held for a purpose in a design.
@@ -211,10 +210,10 @@ impl<'run> Progress<'run> {
         self.task(Purpose::Measure, Design::Solo, vec![cell], count)
     }
 
-    /// Returns what is still wanted of a pair in races to measure.
-    fn raced(&self, pair: &Pair) -> Task {
+    /// Returns what is still wanted of a pair in races.
+    fn raced(&self, purpose: Purpose, pair: &Pair) -> Task {
         let cells = vec![pair.baseline, pair.candidate];
-        self.task(Purpose::Measure, Design::Race, cells, self.count())
+        self.task(purpose, Design::Race, cells, self.count())
     }
 
     /// Returns how many sessions each pair gets.
@@ -251,7 +250,10 @@ impl<'run> Progress<'run> {
         if self.run.header.sessions.design == Design::Solo || whole == 0 {
             return self.solo_count();
         }
-        let left: usize = pairs.iter().map(|pair| self.raced(pair).wanted).sum();
+        let left: usize = pairs
+            .iter()
+            .map(|pair| self.raced(Purpose::Measure, pair).wanted)
+            .sum();
         (1 + (whole - left) * self.solo_count() / whole).min(self.solo_count())
     }
 
@@ -261,27 +263,33 @@ impl<'run> Progress<'run> {
         self.live.iter().copied().filter(shown).collect()
     }
 
-    /// Returns the groups that hold a pair with too few races.
+    /// Returns the groups that hold a pair with too few races to measure.
     fn races(&self) -> Vec<Task> {
+        self.raced_pairs(Purpose::Measure, &self.pairs(&self.racing()))
+    }
+
+    /// Returns the groups that hold a pair with too few races, of pairs in the order of their chains.
+    fn raced_pairs(&self, purpose: Purpose, pairs: &[Pair]) -> Vec<Task> {
         match self.run.header.sessions.design {
             Design::Solo => Vec::new(),
-            Design::Race => groups(&self.chains(&self.racing()), self.run.header.sessions.group)
+            Design::Race => groups(&chains(pairs), self.run.header.sessions.group)
                 .into_iter()
-                .filter_map(|group| self.group(group))
+                .filter_map(|group| self.group(purpose, group, pairs))
                 .collect(),
         }
     }
 
     /// Returns what is still wanted of a group: what its worst pair wants, tried as often as its least tried pair.
-    fn group(&self, group: Vec<usize>) -> Option<Task> {
-        let pairs = self.pairs(&group);
+    fn group(&self, purpose: Purpose, group: Vec<usize>, pairs: &[Pair]) -> Option<Task> {
+        let inside = |cell: usize| group.contains(&cell);
         let wanting: Vec<Task> = pairs
             .iter()
-            .map(|pair| self.raced(pair))
+            .filter(|pair| inside(pair.baseline) && inside(pair.candidate))
+            .map(|pair| self.raced(purpose, pair))
             .filter(|task| task.wanted > 0)
             .collect();
         Some(Task {
-            purpose: Purpose::Measure,
+            purpose,
             design: Design::Race,
             wanted: wanting.iter().map(|task| task.wanted).max()?,
             attempts: wanting.iter().map(|task| task.attempts).min()?,
@@ -289,36 +297,40 @@ impl<'run> Progress<'run> {
         })
     }
 
-    /// Returns the fresh sessions still wanted of flagged pairs: races of the two, or solo trials in that design.
+    /// Returns the fresh sessions still wanted of flagged pairs: races as before, flagged neighbours in one group, or
+    /// solo trials in that design.
     fn confirmations(&self, flagged: &[Pair]) -> Vec<Task> {
         if !self.run.header.rule.confirm {
             return Vec::new();
         }
-        let both_live = |pair: &&Pair| {
-            self.live.contains(&pair.baseline) && self.live.contains(&pair.candidate)
-        };
-        let pairs = flagged
+        let live = |cell: usize| self.live.contains(&cell);
+        let pairs: Vec<Pair> = flagged
             .iter()
-            .filter(both_live)
-            .map(|pair| vec![pair.baseline, pair.candidate]);
-        let design = self.run.header.sessions.design;
-        let mut units: Vec<Vec<usize>> = match design {
-            Design::Race => pairs.collect(),
-            Design::Solo => pairs.flatten().map(|cell| vec![cell]).collect(),
-        };
-        units.sort_unstable();
-        units.dedup();
-        let tasks = units
+            .filter(|pair| live(pair.baseline) && live(pair.candidate))
+            .cloned()
+            .collect();
+        match self.run.header.sessions.design {
+            Design::Race => self.raced_pairs(Purpose::Confirm, &pairs),
+            Design::Solo => self.confirmed_alone(&pairs),
+        }
+    }
+
+    /// Returns the fresh solo trials still wanted of the cells of flagged pairs.
+    fn confirmed_alone(&self, pairs: &[Pair]) -> Vec<Task> {
+        let cells: BTreeSet<usize> = pairs
+            .iter()
+            .flat_map(|pair| [pair.baseline, pair.candidate])
+            .collect();
+        cells
             .into_iter()
-            .map(|cells| self.task(Purpose::Confirm, design, cells, self.count()));
-        tasks.filter(|task| task.wanted > 0).collect()
+            .map(|cell| self.task(Purpose::Confirm, Design::Solo, vec![cell], self.count()))
+            .filter(|task| task.wanted > 0)
+            .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
 
     use super::*;

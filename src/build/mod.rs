@@ -16,7 +16,6 @@ mod folder;
 mod key;
 mod npm;
 mod steps;
-mod template;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -27,13 +26,13 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Kind, Result};
 use crate::journal::Built;
+use crate::matrix::template::{self, Variables};
 use crate::matrix::{Command, Matrix, SourceKind};
 use crate::outcome::{Artifact, Class, Gap, GapKind};
 use crate::source;
 use crate::version::Cell;
 use folder::Folder;
 use key::Ingredients;
-use template::Variables;
 
 /// Where versions are built and kept.
 #[derive(Debug, Clone)]
@@ -493,6 +492,7 @@ mod tests {
                 stop_signal: StopSignal::Term,
                 stop_grace: Duration::ZERO,
                 cpus: None,
+                port: None,
             },
             ready: Ready {
                 path: "/".to_owned(),

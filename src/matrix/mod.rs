@@ -191,6 +191,8 @@ pub struct Start {
     pub stop_grace: Duration,
     /// The CPUs it is pinned to; chosen by the tool if none are given.
     pub cpus: Option<Vec<usize>>,
+    /// The port of a server that cannot be told one; each launch gets a free one if none is given.
+    pub port: Option<u16>,
 }
 
 /// The signal that asks a server to end.

@@ -262,6 +262,7 @@ confirm = false
             stop_signal: StopSignal::Int,
             stop_grace: Duration::from_millis(500),
             cpus: Some(vec![0, 2]),
+            port: None,
         };
         assert_eq!(
             (matrix.name.as_str(), matrix.title.as_str()),

@@ -290,6 +290,10 @@ pub(super) struct Start {
     /// The CPUs it is pinned to, numbered from 0. All servers of a race share them; chosen by Harness if not given.
     #[schemars(length(min = 1), inner(range(min = 0, max = 4095)), example = [0])]
     pub(super) cpus: Option<Vec<usize>>,
+    /// The port of a server that cannot be told one. Then servers cannot race: only with `[sessions] design = "solo"`.
+    /// Every server gets a free port of its own if not given.
+    #[schemars(range(min = 1, max = 65535), example = 8080)]
+    pub(super) port: Option<u16>,
 }
 
 /// How a server is stopped.
@@ -394,7 +398,7 @@ pub(super) struct Warmup {
 #[serde(deny_unknown_fields)]
 pub(super) struct Sessions {
     /// Sessions of each pair of neighbours. More sessions show smaller changes.
-    #[schemars(range(min = 1, max = 1000), extend("default" = 8))]
+    #[schemars(range(min = 1, max = 1000), extend("default" = 10))]
     pub(super) count: Option<u32>,
     /// Servers in one race at most.
     #[schemars(range(min = 2, max = 8), extend("default" = 4))]

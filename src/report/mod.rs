@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::journal::Run;
 use crate::outcome::{Class, Gap, GapKind, Stage};
 use crate::verdict::{Judgement, Level, Verdict};
-use crate::version::Version;
+use crate::version::line;
 
 pub use figures::{Figures, Triple};
 pub use steps::Step;
@@ -286,16 +286,6 @@ fn axes_name(axes: &BTreeMap<String, String>) -> String {
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     axes.join(" ")
-}
-
-/// STAND-IN for `crate::version::line`, to be replaced by an import of it (the signature is the same): the release line,
-/// `20` from 1.0 on and `0.12` below, empty for a name that is only listed.
-fn line(version: &Version) -> String {
-    match &version.semver {
-        Some(semver) if semver.major > 0 => semver.major.to_string(),
-        Some(semver) => format!("0.{}", semver.minor),
-        None => String::new(),
-    }
 }
 
 fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {

@@ -47,6 +47,15 @@ pub async fn available(matrix: &Matrix) -> Result<Available> {
     }
 }
 
+/// Returns the programs that fetching and building from a source needs, the matrix's own steps apart.
+pub fn tools(kind: &SourceKind) -> &'static [&'static str] {
+    match kind {
+        SourceKind::Crates { .. } => &["cargo", "rustc", "cc"],
+        SourceKind::Npm { .. } => &["npm"],
+        SourceKind::List | SourceKind::Path { .. } => &[],
+    }
+}
+
 /// Finds the entry of a path source that a version's name stands for; none if there is no such entry.
 pub fn path_entry(dir: &Path, name: &str) -> Result<Option<PathBuf>> {
     path::entry(dir, name)

@@ -8,7 +8,7 @@ use super::{Comparison, Judgement, Verdict, Warning};
 use crate::journal::Run;
 use crate::matrix::Rule;
 use crate::stats::{TTest, Thresholds, holm, mean, paired, sessions_until, signed_rank_p};
-use crate::version::{Cell, Pair};
+use crate::version::{Pair, pairs};
 
 /// Fewer sessions than this decide nothing.
 const LEAST_SESSIONS: usize = 3;
@@ -54,30 +54,6 @@ pub fn judge(run: &Run) -> Judgement {
         gaps,
         pending,
     }
-}
-
-/// STAND-IN for `crate::version::pairs`, to be replaced by an import of it (the signature is the same): neighbours
-/// inside each chain of cells with equal axes, in the list's order, across gaps with the skipped cells listed.
-pub(crate) fn pairs(cells: &[Cell], measured: &dyn Fn(usize) -> bool) -> Vec<Pair> {
-    let earlier = |candidate: usize| {
-        let same_axes = |cell: &usize| cells[*cell].axes == cells[candidate].axes;
-        (0..candidate)
-            .rev()
-            .filter(same_axes)
-            .collect::<Vec<usize>>()
-    };
-    (0..cells.len())
-        .filter(|candidate| measured(*candidate))
-        .filter_map(|candidate| {
-            let before = earlier(candidate);
-            let place = before.iter().position(|cell| measured(*cell))?;
-            Some(Pair {
-                baseline: before[place],
-                candidate,
-                skipped: before[..place].iter().rev().copied().collect(),
-            })
-        })
-        .collect()
 }
 
 /// Judges all pairs of a run together.

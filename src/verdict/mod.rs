@@ -15,7 +15,6 @@ mod tests;
 
 pub(crate) use evidence::cpu_per_answer;
 pub use judge::judge;
-pub(crate) use judge::pairs;
 
 use serde::{Deserialize, Serialize};
 

@@ -12,6 +12,7 @@ use super::*;
 use crate::journal::{Built, Launched, Purpose, Run};
 use crate::matrix::{Design, Rule};
 use crate::outcome::GapKind;
+use crate::version::pairs;
 
 const STEP_DOWN: [(usize, f64); 2] = [(0, 8000.0), (1, 7600.0)];
 

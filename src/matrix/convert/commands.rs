@@ -48,6 +48,7 @@ impl Reader<'_> {
             stop_signal: wire.stop.signal.unwrap_or(StopSignal::Term),
             stop_grace: grace,
             cpus,
+            port: wire.port,
         })
     }
 

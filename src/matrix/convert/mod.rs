@@ -39,6 +39,7 @@ pub(super) fn matrix(
     let ready = reader.ready(&wire.ready, &load);
     let check = reader.check(&wire.check);
     let sessions = sessions(&wire.sessions);
+    reader.one_port_one_server(wire.start.port, sessions.design);
     let verdict = reader.verdict(&wire.verdict);
     match (source, start) {
         (Some(source), Some(start)) if reader.found.problems.is_empty() => Ok(Matrix {
@@ -70,6 +71,18 @@ struct Reader<'a> {
 type Keys<'a> = &'a [&'a str];
 
 impl Reader<'_> {
+    /// Servers that share a port cannot be up at once.
+    fn one_port_one_server(&mut self, port: Option<u16>, design: Design) {
+        if port.is_some() && design == Design::Race {
+            self.report(
+                &["start", "port"],
+                "servers of a race cannot share a port",
+                "all of them would listen here at once",
+                "take it out, so that each launch gets a free port in `{port}`, or write `design = \"solo\"` in `[sessions]`",
+            );
+        }
+    }
+
     /// Reports a problem at a value; where it was not written, at the nearest table around it.
     fn report(
         &mut self,
@@ -182,7 +195,7 @@ impl Reader<'_> {
 
 fn sessions(wire: &wire::Sessions) -> Sessions {
     Sessions {
-        count: wire.count.unwrap_or(8),
+        count: wire.count.unwrap_or(10),
         group: wire.group.unwrap_or(4),
         solo: wire.solo.unwrap_or(3),
         design: wire.design.unwrap_or(Design::Race),
