@@ -1,0 +1,219 @@
+//! The live bench: cells are really built, started and loaded. Edge.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "templates may name variables of the environment"
+)]
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use crate::build::Workshop;
+use crate::commands::Loaded;
+use crate::error::{Error, Kind, Result};
+use crate::journal::{Built, CpuPlan, SessionRecord};
+use crate::matrix::template::{Variables, render, used_environment};
+use crate::matrix::{Command, Matrix, SourceKind};
+use crate::outcome::Artifact;
+use crate::pipeline::Bench;
+use crate::plan::SessionPlan;
+use crate::process::{Spec, base_environment};
+use crate::serve::{self, Launch};
+use crate::session::{self, Setting, Start};
+use crate::version::Cell;
+use crate::workplace::{self, Workplace};
+
+/// The live bench of one matrix.
+#[derive(Debug)]
+pub struct Live {
+    matrix: Matrix,
+    cells: Vec<Cell>,
+    missing: Vec<usize>,
+    cpus: CpuPlan,
+    workshop: Workshop,
+    logs: PathBuf,
+    scratch: PathBuf,
+}
+
+impl Live {
+    /// Makes the bench; the run's name is that of its folder of logs.
+    pub fn new(workplace: &Workplace, loaded: Loaded, cpus: CpuPlan, run: &str) -> Result<Self> {
+        let cells = loaded.expansion.cells;
+        let cores = crate::host::allowed_cpus().len();
+        let logs = workplace.cache().join("logs").join(run);
+        let scratch = workplace.cache().join("scratch");
+        workplace::make_folder(&logs)?;
+        workplace::make_folder(&scratch)?;
+        Ok(Self {
+            workshop: Workshop::new(workplace.cache(), (cores / cells.len().max(1)).max(1)),
+            matrix: loaded.matrix,
+            missing: loaded.expansion.missing,
+            cells,
+            cpus,
+            logs,
+            scratch,
+        })
+    }
+
+    /// Makes the launch of one cell on an address of its own, in a folder of its own unless the matrix names one.
+    fn launch(
+        &self,
+        cell: usize,
+        artifact: &Artifact,
+        index: u32,
+        scratch: &Path,
+    ) -> Result<Launch<'_>> {
+        let address = self.address()?;
+        let start = &self.matrix.start;
+        let variables = self.variables(cell, artifact, address);
+        let filled = |template: &str| {
+            render(template, &variables)
+                .map_err(|problem| Error::new(Kind::Configuration, problem.to_string()))
+        };
+        let mut env = base_environment();
+        env.extend(variables.environment());
+        for (name, template) in &start.env {
+            env.insert(name.clone(), filled(template)?);
+        }
+        let mut words = match &start.cmd {
+            Command::Argv(words) => words
+                .iter()
+                .map(|word| filled(word))
+                .collect::<Result<Vec<_>>>()?,
+            Command::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), filled(line)?],
+        };
+        let cwd = match &start.cwd {
+            Some(template) => self.matrix.dir.join(filled(template)?),
+            None => scratch.to_owned(),
+        };
+        let program = words.remove(0);
+        Ok(Launch {
+            spec: Spec {
+                program,
+                args: words,
+                cwd,
+                env,
+                cpus: self.cpus.server.clone(),
+            },
+            address,
+            log: session::log_path(&self.logs, index, &self.cells[cell].id),
+            ready: &self.matrix.ready,
+            check: &self.matrix.check,
+            workload: &self.matrix.load,
+        })
+    }
+
+    /// Returns where the next server will listen: on the matrix's port, which must be free, or on any free one.
+    fn address(&self) -> Result<SocketAddr> {
+        let Some(port) = self.matrix.start.port else {
+            return serve::free_address();
+        };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        if serve::is_taken(address) {
+            let holder = format!("`ss -ltnp 'sport = :{port}'` shows it");
+            return Err(Error::new(
+                Kind::Machine,
+                format!("another program listens on {address}"),
+            )
+            .because("`[start] port` names that port, and a foreign server must not be measured")
+            .hint(format!(
+                "stop that program ({holder}), or take `port` out of the matrix"
+            )));
+        }
+        Ok(address)
+    }
+
+    fn variables(&self, cell: usize, artifact: &Artifact, address: SocketAddr) -> Variables {
+        let cell = &self.cells[cell];
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let cpus: Vec<String> = self.cpus.server.iter().map(ToString::to_string).collect();
+        let mut variables = Variables::default();
+        variables.set("version", cell.version.name.clone());
+        if let SourceKind::Crates { package, .. } | SourceKind::Npm { package } =
+            &self.matrix.source.kind
+        {
+            variables.set("package", package.clone());
+        }
+        variables.set("src", text(&artifact.src));
+        variables.set("work", text(&artifact.work));
+        variables.set("out", text(&artifact.out));
+        if let Some(binary) = &artifact.binary {
+            variables.set("binary", text(binary));
+        }
+        variables.set("host", address.ip().to_string());
+        variables.set("port", address.port().to_string());
+        variables.set("cpus", cpus.join(","));
+        variables.set("matrix_dir", text(&self.matrix.dir));
+        for (name, value) in &cell.axes {
+            variables.set(format!("axis.{name}"), value.clone());
+        }
+        set_environment(&mut variables, self.templates());
+        variables
+    }
+
+    /// Returns every template of `[start]`.
+    fn templates(&self) -> impl Iterator<Item = &str> {
+        let start = &self.matrix.start;
+        let words = match &start.cmd {
+            Command::Argv(words) => words.iter().map(String::as_str).collect(),
+            Command::Shell(line) => vec![line.as_str()],
+        };
+        words
+            .into_iter()
+            .chain(start.cwd.as_deref())
+            .chain(start.env.values().map(String::as_str))
+    }
+}
+
+/// Gives `{env:NAME}` its value where the environment has one; rendering says which has none.
+fn set_environment<'a>(variables: &mut Variables, templates: impl Iterator<Item = &'a str>) {
+    for name in used_environment(templates) {
+        if let Ok(value) = std::env::var(&name) {
+            variables.set(format!("env:{name}"), value);
+        }
+    }
+}
+
+fn no_folder(error: std::io::Error) -> Error {
+    Error::new(
+        Kind::Machine,
+        "cannot make a folder for the server to run in",
+    )
+    .because(error)
+    .hint("free some space; `harness doctor` shows how much there is")
+}
+
+impl Bench for Live {
+    async fn prepare(&self, cell: usize) -> Result<Built> {
+        let available = !self.missing.contains(&cell);
+        self.workshop
+            .prepare(&self.matrix, &self.cells[cell], available)
+            .await
+    }
+
+    async fn session(
+        &self,
+        plan: &SessionPlan,
+        index: u32,
+        builds: &BTreeMap<usize, Built>,
+    ) -> Result<SessionRecord> {
+        let mut starts = Vec::new();
+        // Each server's own folder lives as long as the session.
+        let mut folders = Vec::new();
+        for &cell in &plan.cells {
+            // The plan holds only cells that have been built.
+            if let Some(Built::Artifact(artifact)) = builds.get(&cell) {
+                let folder = tempfile::TempDir::new_in(&self.scratch).map_err(no_folder)?;
+                let launch = self.launch(cell, artifact, index, folder.path())?;
+                starts.push(Start { cell, launch });
+                folders.push(folder);
+            }
+        }
+        let setting = Setting {
+            matrix: &self.matrix,
+            cpus: &self.cpus,
+            starts,
+        };
+        session::hold(&setting, plan, index).await
+    }
+}

@@ -1,0 +1,212 @@
+//! The folder a person works in: its harness.toml, its matrices, its cache, its reports, its lock. Edge.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this module finds and reads the project's files"
+)]
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Kind, Result};
+use crate::matrix::{self, Matrix, project::Project};
+
+/// The project file's name.
+pub const PROJECT_FILE: &str = "harness.toml";
+
+/// The folder a person works in.
+#[derive(Debug)]
+pub struct Workplace {
+    /// The folder of harness.toml, or the current one where there is none.
+    pub root: PathBuf,
+    project: Project,
+    project_text: Option<(String, PathBuf)>,
+}
+
+/// Held while this Harness works in the folder; the kernel lets go of it however we end.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Workplace {
+    /// Opens the named project file, or the nearest one in this folder and those above.
+    pub fn open(named: Option<&Path>) -> Result<Self> {
+        let here = std::env::current_dir().map_err(|error| {
+            Error::new(Kind::Machine, "there is no current folder").because(error)
+        })?;
+        let file = match named {
+            Some(file) => Some(here.join(file)),
+            None => here
+                .ancestors()
+                .map(|folder| folder.join(PROJECT_FILE))
+                .find(|file| file.is_file()),
+        };
+        let Some(file) = file else {
+            return Ok(Self {
+                root: here,
+                project: Project::default(),
+                project_text: None,
+            });
+        };
+        let text = read(&file)?;
+        let project = matrix::project::parse_project(&text, &file)?;
+        let root = file.parent().unwrap_or(&here).to_owned();
+        Ok(Self {
+            root,
+            project,
+            project_text: Some((text, file)),
+        })
+    }
+
+    /// Returns the files of the matrices meant when none is named.
+    pub fn default_matrices(&self) -> Result<Vec<PathBuf>> {
+        if self.project.matrices.is_empty() {
+            return Err(Error::new(Kind::Configuration, "no matrix is named")
+                .because(format!("there is no {PROJECT_FILE} here that lists one"))
+                .hint("name a matrix file: harness run matrices/quickstart.toml"));
+        }
+        Ok(self
+            .project
+            .matrices
+            .iter()
+            .map(|file| self.root.join(file))
+            .collect())
+    }
+
+    /// Reads and checks one matrix file.
+    pub fn matrix(&self, file: &Path) -> Result<Matrix> {
+        let text = read(file)?;
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let defaults = self
+            .project_text
+            .as_ref()
+            .map(|(text, file)| (text.as_str(), file.as_path()));
+        matrix::parse(&text, &file, defaults)
+    }
+
+    /// Returns the text of a matrix file and of the defaults under it: what its hash is made of.
+    pub fn matrix_text(&self, file: &Path) -> Result<String> {
+        let defaults = self
+            .project_text
+            .as_ref()
+            .map_or("", |(text, _)| text.as_str());
+        Ok(format!("{defaults}\0{}", read(file)?))
+    }
+
+    /// Returns the folder for builds, logs and scratch files.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join(&self.project.cache)
+    }
+
+    /// Returns the folder for reports and journals.
+    pub fn reports(&self) -> PathBuf {
+        self.root.join(&self.project.reports)
+    }
+
+    /// Returns the folder of a matrix's journals.
+    pub fn journals(&self, matrix: &str) -> PathBuf {
+        self.reports().join("data").join(matrix)
+    }
+
+    /// Removes what servers of a killed run have left in their folders. Only for the holder of the lock.
+    pub fn empty_scratch(&self, _lock: &Lock) -> Result<()> {
+        let folder = self.cache().join("scratch");
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        std::fs::remove_dir_all(&folder).map_err(|error| {
+            Error::new(Kind::Machine, format!("cannot empty {}", folder.display())).because(error)
+        })
+    }
+
+    /// Makes sure that no other Harness measures here at the same time.
+    pub fn lock(&self) -> Result<Lock> {
+        let path = self.cache().join("lock");
+        make_folder(&self.cache())?;
+        let cannot = |error| {
+            Error::new(
+                Kind::Machine,
+                format!("cannot use the lock {}", path.display()),
+            )
+            .because(error)
+        };
+        let mut file = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(cannot)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(held(&path, &mut file)),
+            Err(TryLockError::Error(error)) => return Err(cannot(error)),
+        }
+        file.set_len(0)
+            .and_then(|()| file.rewind())
+            .map_err(cannot)?;
+        write!(file, "{}", std::process::id()).map_err(cannot)?;
+        Ok(Lock { _file: file })
+    }
+}
+
+fn held(path: &Path, file: &mut File) -> Error {
+    let mut holder = String::new();
+    // Who it is helps; that it is held is enough.
+    drop(file.read_to_string(&mut holder));
+    Error::new(Kind::Locked, "another Harness is at work in this folder")
+        .because(format!(
+            "process {} holds {}",
+            holder.trim(),
+            path.display()
+        ))
+        .hint("wait for it to end, or stop it; two measurements at once would spoil both")
+}
+
+/// Reads a text file of the user's.
+pub fn read(file: &Path) -> Result<String> {
+    std::fs::read_to_string(file).map_err(|error| {
+        Error::new(
+            Kind::Configuration,
+            format!("cannot read {}", file.display()),
+        )
+        .because(error)
+        .hint("check the path; `harness check FILE` reads one matrix")
+    })
+}
+
+/// Makes a folder with those above it.
+pub fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Error::new(
+            Kind::Machine,
+            format!("cannot make the folder {}", folder.display()),
+        )
+        .because(error)
+        .hint("make the folder above it writable, or set `cache` and `reports` in harness.toml")
+    })
+}
+
+/// Writes a file whole or not at all.
+pub fn write(file: &Path, text: &str) -> Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    make_folder(folder)?;
+    let cannot = |error: std::io::Error| {
+        Error::new(Kind::Machine, format!("cannot write {}", file.display()))
+            .because(error)
+            .hint("make the folder writable and free some space")
+    };
+    let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
+    temporary.write_all(text.as_bytes()).map_err(cannot)?;
+    temporary.as_file().sync_all().map_err(cannot)?;
+    let readable = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    temporary
+        .as_file()
+        .set_permissions(readable)
+        .map_err(cannot)?;
+    temporary
+        .persist(file)
+        .map_err(|error| cannot(error.error))?;
+    Ok(())
+}
