@@ -2,25 +2,32 @@
 //!
 //! The modules stand in the order of the path that a version takes.
 
-// The seam of the command line.
-pub mod error;
+// The command line: what is asked for, what came of it.
+pub mod cli;
+pub mod commands;
 pub mod exit;
+pub mod error;
 // From text to an ordered list of versions.
+pub mod workplace;
 pub mod matrix;
-pub mod version;
 pub mod source;
+pub mod version;
 // From a version to an artifact, to a running server, to counts.
 pub mod build;
 pub mod serve;
 pub mod load;
-// What is asked next, and what came of it.
-pub mod plan;
-pub mod journal;
 pub mod outcome;
+// The loop: what is asked next, one session, what came of it.
+pub mod plan;
+pub mod session;
+pub mod pipeline;
+pub mod live;
+pub mod journal;
 // From numbers to conclusions to text.
 pub mod stats;
 pub mod verdict;
 pub mod report;
-// The machine.
+// The machine and the person in front of it.
 pub mod process;
 pub mod host;
+pub mod progress;

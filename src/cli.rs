@@ -1,0 +1,207 @@
+//! The command line. Pure: what is asked for, as values.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Which version made my server slower?
+///
+/// Harness builds the versions that a matrix names, loads each with one fixed workload, and says which steps between
+/// neighbours are real. Data goes to stdout, progress and messages to stderr; nothing ever prompts.
+#[derive(Debug, Parser)]
+#[command(name = "harness", version, propagate_version = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// The project file; looked for here and in the folders above.
+    #[arg(long, global = true, value_name = "FILE", env = "HARNESS_PROJECT")]
+    pub project: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes (safe under `git bisect run`):
+  0    done; no regression among the pairs that could be compared
+  1    at least one regression
+  125  undecided: nothing could be compared, or every pair is unknown
+  128  the tool cannot run: configuration, machine, lock held, port taken, disk full
+  129  wrong usage
+  130  interrupted; 143 terminated; results are kept
+  255  a bug";
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Build what is missing, measure, judge, report: the main job.
+    Run(RunArgs),
+    /// Fetch and build only, in parallel.
+    Build(BuildArgs),
+    /// Show the cells in order with their state.
+    List(ListArgs),
+    /// Parse and expand matrices, and explain why each version is in or out.
+    Check(CheckArgs),
+    /// Make the report again from a journal.
+    Report(ReportArgs),
+    /// Show the build or server log of a cell.
+    Log(LogArgs),
+    /// Say whether this machine is fit.
+    Doctor(DoctorArgs),
+}
+
+/// Which cells.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Selected {
+    /// Matrix files (*.toml), then versions: `20.11.0`, `20.0.0..22.0.0`, `^18`. Versions named here replace the
+    /// matrix's own selection. Without a matrix file those of harness.toml are meant.
+    #[arg(value_name = "MATRIX|VERSION")]
+    pub what: Vec<String>,
+    /// Which of the versions to take: all, last-patch-per-minor, last-per-major, last:N, every:N.
+    #[arg(long, value_name = "RULE")]
+    pub select: Option<String>,
+    /// Only the last N versions.
+    #[arg(long, value_name = "N")]
+    pub last: Option<usize>,
+    /// At most N versions, the newest.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only this value of an axis.
+    #[arg(long, value_name = "AXIS=VALUE")]
+    pub only: Vec<String>,
+    /// Leave these versions out.
+    #[arg(long, value_name = "VERSION")]
+    pub skip: Vec<String>,
+}
+
+/// How data is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// For a person at a terminal.
+    #[default]
+    Human,
+    /// For a program.
+    Json,
+    /// Markdown.
+    #[value(alias = "markdown")]
+    Md,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Which cells.
+    #[command(flatten)]
+    pub selected: Selected,
+    /// A short run that proves that everything works: 3 versions, 4 short sessions.
+    #[arg(long)]
+    pub quick: bool,
+    /// Race sessions of each pair.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub sessions: Option<u32>,
+    /// Solo trials of each version.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub solo: Option<u32>,
+    /// Seed of every random order; chosen and written down when not given.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Begin a new run even where an unfinished one could go on.
+    #[arg(long)]
+    pub fresh: bool,
+    /// CPUs of the servers, as in `0,2`.
+    #[arg(long, value_name = "CPUS", value_delimiter = ',')]
+    pub server_cpus: Option<Vec<usize>>,
+    /// CPUs of the load, as in `1,3`.
+    #[arg(long, value_name = "CPUS", value_delimiter = ',')]
+    pub load_cpus: Option<Vec<usize>>,
+    /// How the result is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Arguments of `build`.
+#[derive(Debug, Clone, Args)]
+pub struct BuildArgs {
+    /// Which cells.
+    #[command(flatten)]
+    pub selected: Selected,
+    /// How the result is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Clone, Args)]
+pub struct ListArgs {
+    /// Which cells.
+    #[command(flatten)]
+    pub selected: Selected,
+    /// How the result is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Clone, Args)]
+pub struct CheckArgs {
+    /// Which cells.
+    #[command(flatten)]
+    pub selected: Selected,
+    /// Print the JSON Schema of a matrix or of harness.toml, for editors.
+    #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, default_missing_value = "matrix")]
+    pub print_schema: Option<SchemaOf>,
+    /// How the result is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Which file a schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// A matrix.
+    Matrix,
+    /// harness.toml.
+    Project,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// A journal (*.jsonl), or a matrix file whose newest journal is meant; the first matrix of harness.toml by default.
+    #[arg(value_name = "JOURNAL|MATRIX")]
+    pub of: Option<PathBuf>,
+    /// How the report is written to stdout.
+    #[arg(long, value_enum, default_value_t = Format::Md)]
+    pub format: Format,
+    /// Write it to this file instead.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `log`.
+#[derive(Debug, Clone, Args)]
+pub struct LogArgs {
+    /// The cell, as `list` shows it.
+    pub cell: String,
+    /// The matrix; the first of harness.toml by default.
+    #[arg(long, value_name = "FILE")]
+    pub matrix: Option<PathBuf>,
+    /// Which log: the newest of any kind by default.
+    #[arg(long, value_enum)]
+    pub of: Option<LogOf>,
+}
+
+/// Whose log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogOf {
+    /// The build's.
+    Build,
+    /// The server's.
+    Server,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Clone, Args)]
+pub struct DoctorArgs {
+    /// How the result is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}

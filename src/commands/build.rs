@@ -1,0 +1,86 @@
+//! `harness build`: fetch and build only, in parallel.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::{load, matrices, print};
+use crate::cli::{BuildArgs, Format};
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::host;
+use crate::journal::Built;
+use crate::live::Live;
+use crate::matrix::Matrix;
+use crate::pipeline::Bench;
+use crate::progress::Progress;
+use crate::workplace::Workplace;
+
+pub(super) async fn run(workplace: &Workplace, arguments: &BuildArgs) -> Result<Exit> {
+    let mut exit = Exit::Done;
+    for matrix in matrices(workplace, &arguments.selected)? {
+        if !build_one(workplace, matrix, arguments).await? {
+            exit = Exit::Undecided;
+        }
+    }
+    Ok(exit)
+}
+
+/// Builds the cells of one matrix. Returns whether any of them built.
+async fn build_one(workplace: &Workplace, matrix: Matrix, arguments: &BuildArgs) -> Result<bool> {
+    let progress = Progress::new();
+    progress.doing(&format!(
+        "{}: asking which versions there are",
+        matrix.title
+    ));
+    let loaded = load(matrix, &arguments.selected).await?;
+    let cells = loaded.expansion.cells.clone();
+    let bench = Arc::new(Live::new(
+        workplace,
+        loaded,
+        host::cpu_plan(None, None)?,
+        "build",
+    )?);
+    let mut waiting = 0..cells.len();
+    let mut building = JoinSet::new();
+    let mut results: Vec<(usize, Built)> = Vec::new();
+    loop {
+        while building.len() < host::allowed_cpus().len() {
+            let Some(cell) = waiting.next() else { break };
+            progress.doing(&format!("building {}", cells[cell].id));
+            let bench = Arc::clone(&bench);
+            building.spawn(async move { (cell, bench.prepare(cell).await) });
+        }
+        match building.join_next().await {
+            Some(Ok((cell, built))) => results.push((cell, built?)),
+            Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Some(Err(_)) => {}
+            None => break,
+        }
+    }
+    progress.finish();
+    results.sort_by_key(|(cell, _)| *cell);
+    let lines = results.iter().map(|(cell, built)| match arguments.format {
+        Format::Json => {
+            serde_json::json!({ "cell": cells[*cell].id, "outcome": built }).to_string()
+        }
+        Format::Human | Format::Md => line(&cells[*cell].id, built),
+    });
+    print(&lines.collect::<Vec<_>>().join("\n"));
+    Ok(results
+        .iter()
+        .any(|(_, built)| matches!(built, Built::Artifact(_))))
+}
+
+fn line(id: &str, built: &Built) -> String {
+    match built {
+        Built::Artifact(artifact) => {
+            let binary = artifact
+                .binary
+                .as_ref()
+                .map_or(String::new(), |path| path.display().to_string());
+            format!("built  {id}  {binary}")
+        }
+        Built::Gap(gap) => format!("gap    {id}  {}: {}: {}", gap.stage, gap.kind, gap.cause),
+    }
+}

@@ -1,0 +1,271 @@
+//! `harness doctor`: is this machine fit?
+
+use rustix::process::{Resource, getrlimit};
+
+use super::print;
+use crate::cli::{DoctorArgs, Format};
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::host;
+use crate::matrix::Matrix;
+use crate::process;
+use crate::source;
+use crate::workplace::Workplace;
+
+/// How a finding is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Grade {
+    Good,
+    Note,
+    Bad,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, serde::Serialize)]
+struct Finding {
+    what: &'static str,
+    grade: Grade,
+    found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'static str>,
+}
+
+pub(super) async fn run(workplace: &Workplace, arguments: &DoctorArgs) -> Result<Exit> {
+    let mut findings = vec![
+        cpus()?,
+        load(),
+        governor(),
+        virtualisation(),
+        steal().await,
+        files(),
+        ports(),
+    ];
+    findings.push(disk(workplace));
+    findings.push(counters());
+    findings.push(processes().await);
+    let files = workplace.default_matrices().unwrap_or_default();
+    let matrices: Vec<Matrix> = files
+        .iter()
+        .filter_map(|file| workplace.matrix(file).ok())
+        .collect();
+    for tool in tools(&matrices) {
+        findings.push(tool_version(tool, &matrices).await);
+    }
+    print(&match arguments.format {
+        Format::Json => serde_json::to_string_pretty(&findings).unwrap_or_default(),
+        Format::Human | Format::Md => text(&findings),
+    });
+    let bad = findings.iter().any(|finding| finding.grade == Grade::Bad);
+    Ok(if bad { Exit::CannotRun } else { Exit::Done })
+}
+
+fn text(findings: &[Finding]) -> String {
+    let line = |finding: &Finding| {
+        let grade = match finding.grade {
+            Grade::Good => "good",
+            Grade::Note => "note",
+            Grade::Bad => "BAD ",
+        };
+        let advice = finding
+            .advice
+            .map_or(String::new(), |advice| format!("\n        {advice}"));
+        format!("{grade}  {:14}  {}{advice}", finding.what, finding.found)
+    };
+    findings.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn finding(what: &'static str, grade: Grade, found: impl Into<String>) -> Finding {
+    Finding {
+        what,
+        grade,
+        found: found.into(),
+        advice: None,
+    }
+}
+
+fn advise(mut finding: Finding, advice: &'static str) -> Finding {
+    if finding.grade != Grade::Good {
+        finding.advice = Some(advice);
+    }
+    finding
+}
+
+fn cpus() -> Result<Finding> {
+    let plan = host::cpu_plan(None, None)?;
+    let shared = plan.server == plan.load;
+    let grade = if shared { Grade::Note } else { Grade::Good };
+    let found = format!("servers on {:?}, load on {:?}", plan.server, plan.load);
+    Ok(advise(
+        finding("CPUs", grade, found),
+        "one CPU for both: races still compare versions, but absolute figures are low",
+    ))
+}
+
+fn load() -> Finding {
+    let average = host::load_average();
+    let grade = if average < 0.5 {
+        Grade::Good
+    } else {
+        Grade::Note
+    };
+    advise(
+        finding("load", grade, format!("{average:.2} over the last minute")),
+        "other programs are at work: races stand that better than solo trials",
+    )
+}
+
+fn governor() -> Finding {
+    let file = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    match std::fs::read_to_string(file) {
+        Ok(name) if name.trim() == "performance" => finding("governor", Grade::Good, "performance"),
+        Ok(name) => advise(
+            finding("governor", Grade::Note, name.trim()),
+            "the clock changes with load; `cpupower frequency-set -g performance` holds it",
+        ),
+        Err(_) => finding("governor", Grade::Good, "not visible here"),
+    }
+}
+
+fn virtualisation() -> Finding {
+    let machine = host::machine();
+    let memory = machine.memory_bytes >> 20;
+    let found = format!("{}, {} cores, {memory} MiB", machine.cpu, machine.cores);
+    match machine.virtualisation {
+        None => finding("machine", Grade::Good, found),
+        Some(kind) => finding("machine", Grade::Note, format!("{found}; {kind}")),
+    }
+}
+
+/// Watches for a moment how much CPU time the hypervisor takes away.
+async fn steal() -> Finding {
+    let (stolen, begun) = (host::stolen(), host::monotonic());
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let seconds = host::since(begun).as_secs_f64();
+    let share = host::stolen().saturating_sub(stolen).as_secs_f64() / seconds;
+    let grade = if share < 0.02 {
+        Grade::Good
+    } else {
+        Grade::Note
+    };
+    advise(
+        finding(
+            "steal",
+            grade,
+            format!("{:.1} % of a CPU taken by the hypervisor", share * 100.0),
+        ),
+        "the machine is shared and busy now; a run takes more sessions",
+    )
+}
+
+fn files() -> Finding {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let grade = if limit >= 4096 {
+        Grade::Good
+    } else {
+        Grade::Bad
+    };
+    advise(
+        finding("open files", grade, format!("at most {limit}")),
+        "four racing servers with 100 connections each need about 1,000: `ulimit -n 20000`",
+    )
+}
+
+fn ports() -> Finding {
+    let file = "/proc/sys/net/ipv4/ip_local_port_range";
+    let range = std::fs::read_to_string(file).unwrap_or_default();
+    let ends: Vec<u32> = range
+        .split_whitespace()
+        .filter_map(|end| end.parse().ok())
+        .collect();
+    let count = ends
+        .last()
+        .zip(ends.first())
+        .map_or(0, |(last, first)| last.saturating_sub(*first));
+    let grade = if count >= 10_000 {
+        Grade::Good
+    } else {
+        Grade::Note
+    };
+    advise(
+        finding(
+            "local ports",
+            grade,
+            format!("{count} for each source address"),
+        ),
+        "a connection per request needs many: the load spreads over 127.0.0.0/8, other networks cannot",
+    )
+}
+
+fn disk(workplace: &Workplace) -> Finding {
+    let free = rustix::fs::statvfs(&workplace.root).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
+    let grade = match free >> 30 {
+        0 => Grade::Bad,
+        1..5 => Grade::Note,
+        _ => Grade::Good,
+    };
+    advise(
+        finding(
+            "disk",
+            grade,
+            format!("{:.1} GiB free here", gibibytes(free)),
+        ),
+        "each built version keeps its program; put `cache` in harness.toml on a larger disk",
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn gibibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 30)
+}
+
+fn counters() -> Finding {
+    let file = "/proc/sys/kernel/perf_event_paranoid";
+    let found = match std::fs::read_to_string(file) {
+        Ok(level) => format!(
+            "perf_event_paranoid is {}; /proc is the main road",
+            level.trim()
+        ),
+        Err(_) => "none; /proc is the main road".to_owned(),
+    };
+    finding("counters", Grade::Good, found)
+}
+
+/// Proves that a program can be started below a supervisor and is gone afterwards.
+async fn processes() -> Finding {
+    match process::version_of("sleep").await {
+        Some(_) => finding("processes", Grade::Good, "started, supervised and ended"),
+        None => finding(
+            "processes",
+            Grade::Bad,
+            "a test program could not be run below a supervisor",
+        ),
+    }
+}
+
+/// Returns the programs to look for, those that the sources of the default matrices need among them.
+fn tools(matrices: &[Matrix]) -> Vec<&'static str> {
+    let mut tools = vec!["git", "cargo", "npm"];
+    tools.extend(
+        matrices
+            .iter()
+            .flat_map(|matrix| source::tools(&matrix.source.kind)),
+    );
+    tools.sort_unstable();
+    tools.dedup();
+    tools
+}
+
+async fn tool_version(tool: &'static str, matrices: &[Matrix]) -> Finding {
+    let needed = matrices
+        .iter()
+        .any(|matrix| source::tools(&matrix.source.kind).contains(&tool));
+    match process::version_of(tool).await {
+        Some(version) => finding(tool, Grade::Good, version),
+        None if needed => advise(
+            finding(tool, Grade::Bad, "not found, and a default matrix needs it"),
+            "install it, or choose other matrices in harness.toml",
+        ),
+        None => finding(tool, Grade::Note, "not found; no default matrix needs it"),
+    }
+}

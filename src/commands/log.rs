@@ -1,0 +1,85 @@
+//! `harness log CELL`: the build or server log of a cell.
+
+use std::path::PathBuf;
+
+use super::{print, report};
+use crate::cli::{LogArgs, LogOf};
+use crate::error::{Error, Kind, Result};
+use crate::exit::Exit;
+use crate::journal::{self, Built, Launched, Run};
+use crate::workplace::{self, Workplace};
+
+pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
+    let path = report::journal_of(workplace, arguments.matrix.as_deref())?;
+    let run = journal::read(&path)?;
+    let cell = run
+        .header
+        .cells
+        .iter()
+        .position(|cell| cell.id == arguments.cell);
+    let Some(cell) = cell else {
+        return Err(unknown(&run, &arguments.cell));
+    };
+    let log = [server_log(&run, cell), build_log(&run, cell)]
+        .into_iter()
+        .zip([LogOf::Server, LogOf::Build])
+        .filter(|(_, of)| arguments.of.is_none_or(|wanted| wanted == *of))
+        .find_map(|(log, _)| {
+            log.map(|log| workplace.root.join(log))
+                .filter(|log| log.is_file())
+        });
+    let Some(log) = log else {
+        return Err(Error::new(
+            Kind::Configuration,
+            format!("there is no log of {}", arguments.cell),
+        )
+        .because(
+            "it has not been built or started yet, it wrote nothing, or its log was cleaned away",
+        )
+        .hint("harness list"));
+    };
+    print(&workplace::read(&log)?);
+    Ok(Exit::Done)
+}
+
+fn unknown(run: &Run, cell: &str) -> Error {
+    let names: Vec<&str> = run
+        .header
+        .cells
+        .iter()
+        .map(|cell| cell.id.as_str())
+        .collect();
+    let near = names
+        .iter()
+        .max_by(|a, b| strsim::jaro_winkler(cell, a).total_cmp(&strsim::jaro_winkler(cell, b)));
+    let error = Error::new(
+        Kind::Usage,
+        format!("there is no cell {cell} in {}", run.header.run),
+    );
+    match near {
+        Some(near) => error.hint(format!("harness log '{near}'")),
+        None => error,
+    }
+}
+
+/// Returns the log of the newest launch, a failed one first.
+fn server_log(run: &Run, cell: usize) -> Option<PathBuf> {
+    let launches = || {
+        run.sessions
+            .iter()
+            .rev()
+            .flat_map(|session| &session.launches)
+            .filter(|launch| launch.cell == cell)
+    };
+    launches()
+        .find(|launch| matches!(launch.outcome, Launched::Gap(_)))
+        .or_else(|| launches().next())
+        .and_then(|launch| launch.log.clone())
+}
+
+fn build_log(run: &Run, cell: usize) -> Option<PathBuf> {
+    match run.builds.get(&cell)? {
+        Built::Gap(gap) => gap.log.clone(),
+        Built::Artifact(artifact) => Some(artifact.work.parent()?.join("build.log")),
+    }
+}

@@ -1,0 +1,140 @@
+//! One file per verb, glue only. Edge: stdout is written here.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the verbs look at files that a person names"
+)]
+
+use std::path::PathBuf;
+
+use crate::cli::{Cli, Selected, Verb};
+use crate::error::{Error, Kind, Result};
+use crate::exit::Exit;
+use crate::matrix::Matrix;
+use crate::matrix::expand::{self, Expansion, Selection};
+use crate::source;
+use crate::workplace::Workplace;
+
+mod build;
+mod check;
+mod doctor;
+mod list;
+mod log;
+mod report;
+mod run;
+
+/// Runs the verb that was asked for.
+pub async fn run(cli: Cli) -> Result<Exit> {
+    let workplace = Workplace::open(cli.project.as_deref());
+    match cli.verb {
+        Verb::Check(arguments) if arguments.print_schema.is_some() => Ok(check::schema(&arguments)),
+        Verb::Run(arguments) => run::run(&workplace?, &arguments).await,
+        Verb::Build(arguments) => build::run(&workplace?, &arguments).await,
+        Verb::List(arguments) => list::run(&workplace?, &arguments).await,
+        Verb::Check(arguments) => check::run(&workplace?, &arguments).await,
+        Verb::Report(arguments) => report::run(&workplace?, &arguments),
+        Verb::Log(arguments) => log::run(&workplace?, &arguments),
+        Verb::Doctor(arguments) => doctor::run(&workplace?, &arguments).await,
+    }
+}
+
+/// The error when the program cannot even begin.
+pub fn no_runtime(error: &std::io::Error) -> Error {
+    Error::new(Kind::Machine, "cannot start the program's own threads").because(error)
+}
+
+/// A matrix with the cells that were asked for.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The matrix.
+    pub matrix: Matrix,
+    /// Its cells, and what was left out.
+    pub expansion: Expansion,
+    /// What the source had to say.
+    pub warnings: Vec<String>,
+}
+
+/// Returns the matrices that the command line means, without asking any source yet.
+fn matrices(workplace: &Workplace, selected: &Selected) -> Result<Vec<Matrix>> {
+    let named: Vec<PathBuf> = selected
+        .what
+        .iter()
+        .filter(|word| is_matrix(word))
+        .map(PathBuf::from)
+        .collect();
+    let files = if named.is_empty() {
+        workplace.default_matrices()?
+    } else {
+        named
+    };
+    files.iter().map(|file| workplace.matrix(file)).collect()
+}
+
+fn is_matrix(word: &str) -> bool {
+    std::path::Path::new(word)
+        .extension()
+        .is_some_and(|extension| extension == "toml")
+}
+
+/// Asks the source which versions there are and selects among them.
+async fn load(matrix: Matrix, selected: &Selected) -> Result<Loaded> {
+    let selection = selection(selected)?;
+    let available = source::available(&matrix).await?;
+    let expansion = expand::expand(&matrix, &available.names, &selection)?;
+    Ok(Loaded {
+        matrix,
+        expansion,
+        warnings: available.warnings,
+    })
+}
+
+/// Makes a selection of the command line.
+fn selection(selected: &Selected) -> Result<Selection> {
+    let versions: Vec<String> = selected
+        .what
+        .iter()
+        .filter(|word| !is_matrix(word))
+        .cloned()
+        .collect();
+    let only = selected
+        .only
+        .iter()
+        .map(|text| axis_value(text))
+        .collect::<Result<_>>()?;
+    Ok(Selection {
+        wanted: if versions.is_empty() {
+            None
+        } else {
+            Some(expand::parse_selector(&versions)?)
+        },
+        select: selected
+            .select
+            .as_deref()
+            .map(expand::parse_select)
+            .transpose()?,
+        last: selected.last,
+        limit: selected.limit,
+        only,
+        skip: selected.skip.clone(),
+    })
+}
+
+fn axis_value(text: &str) -> Result<(String, String)> {
+    text.split_once('=')
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .ok_or_else(|| {
+            Error::new(
+                Kind::Usage,
+                format!("--only {text}: not of the form AXIS=VALUE"),
+            )
+            .hint("--only body=buffer")
+        })
+}
+
+/// Writes data to stdout; a reader that has gone away ends us quietly.
+fn print(text: &str) {
+    use std::io::Write;
+    let mut stdout = std::io::stdout().lock();
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    let written = write!(stdout, "{text}{newline}").and_then(|()| stdout.flush());
+    drop(written);
+}
