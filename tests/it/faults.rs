@@ -1,0 +1,91 @@
+//! Every faulty server ends in the gap that its name promises, and leaves no process behind.
+
+use std::collections::BTreeMap;
+
+use crate::world::World;
+
+/// What must become of each version: measured, or a gap of this stage and kind.
+const EXPECTED: [(&str, &str); 15] = [
+    ("steady", "measured"),
+    ("slow", "measured"),
+    ("build_fail", "build: failed"),
+    ("build_hangs", "build: timeout"),
+    ("never_listens", "start: not-ready"),
+    ("exits_at_start", "start: exited"),
+    ("wrong_body", "check: wrong-answer"),
+    ("answers_500", "check: wrong-answer"),
+    ("dies_under_load", "load: crashed"),
+    ("stalls_under_load", "load: stalled"),
+    ("errors_under_load", "load: errors"),
+    ("wrong_body_later", "check: wrong-answer"),
+    ("ignores_sigterm", "measured"),
+    ("forks_a_child", "measured"),
+    ("steady_again", "measured"),
+];
+
+#[test]
+fn every_fault_ends_in_the_right_gap_and_leaves_no_process() {
+    let world = World::new();
+    let versions = EXPECTED.map(|(version, _)| version);
+    world.write_faults(
+        &versions,
+        "[sessions]\ncount = 3\nsolo = 1\n[verdict]\nconfirm = false",
+    );
+    let ended = world.run(&["run", "faults.toml"]);
+    assert!(matches!(ended.code, Some(0 | 1 | 125)), "{ended:?}");
+
+    let found = outcomes(&world);
+    let expected: BTreeMap<String, String> = EXPECTED
+        .iter()
+        .map(|&(version, state)| (version.to_owned(), state.to_owned()))
+        .collect();
+    assert_eq!(found, expected, "{}", ended.stderr);
+
+    let report = std::fs::read_to_string(world.path().join("reports/faults.md")).unwrap();
+    for (version, state) in EXPECTED {
+        assert!(
+            report.contains(version),
+            "{version} ({state}) is missing from the report"
+        );
+    }
+    assert!(report.contains("this version does not build"), "{report}");
+    assert!(report.contains("cannot read the configuration"), "{report}");
+    world.expect_no_process();
+}
+
+/// Returns what the journal says became of each version.
+fn outcomes(world: &World) -> BTreeMap<String, String> {
+    let records = world.records("faults");
+    let cells = records[0]["cells"].as_array().unwrap();
+    let name = |index: &serde_json::Value| {
+        let index = usize::try_from(index.as_u64().unwrap()).unwrap();
+        cells[index]["id"].as_str().unwrap().to_owned()
+    };
+    let gap = |gap: &serde_json::Value| {
+        format!(
+            "{}: {}",
+            gap["stage"].as_str().unwrap(),
+            gap["kind"].as_str().unwrap()
+        )
+    };
+    let mut outcomes = BTreeMap::new();
+    for record in &records {
+        match record["record"].as_str().unwrap() {
+            "build" if record["gap"].is_object() => {
+                outcomes.insert(name(&record["cell"]), gap(&record["gap"]));
+            }
+            "gap" => drop(outcomes.insert(name(&record["cell"]), gap(&record["gap"]))),
+            "session" => {
+                for launch in record["launches"].as_array().unwrap() {
+                    if launch["sample"].is_object() {
+                        outcomes
+                            .entry(name(&launch["cell"]))
+                            .or_insert_with(|| "measured".to_owned());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    outcomes
+}

@@ -1,0 +1,207 @@
+//! What is wrong is said: what, where, why, and what to do; with the exit code of the table.
+
+use std::net::TcpListener;
+
+use crate::world::World;
+
+const SESSIONS: &str = "[sessions]\ncount = 3\nsolo = 1";
+
+#[test]
+fn wrong_toml_is_shown_with_file_line_column_and_caret() {
+    let world = World::new();
+    world.write("broken.toml", "schema = 1\ntitle = \"open\nstart = 3\n");
+    let ended = world.run(&["check", "broken.toml"]).expect(128);
+    assert!(ended.stderr.contains("broken.toml:2:"), "{}", ended.stderr);
+    assert!(ended.stderr.contains('^'), "{}", ended.stderr);
+}
+
+#[test]
+fn unknown_keys_are_all_shown_with_what_was_probably_meant() {
+    let world = World::new();
+    let file = world.write_faults(&["steady"], "[sesions]\ncount = 3");
+    let text = std::fs::read_to_string(&file)
+        .unwrap()
+        .replace("connections =", "conections =");
+    std::fs::write(&file, text).unwrap();
+    let ended = world.run(&["run", "faults.toml"]).expect(128);
+    assert!(
+        ended.stderr.contains("did you mean `sessions`?"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("did you mean `connections`?"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_matrix_that_is_not_there_is_named() {
+    let world = World::new();
+    let ended = world.run(&["run", "nowhere.toml"]).expect(128);
+    assert!(ended.stderr.contains("nowhere.toml"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("try:"), "{}", ended.stderr);
+}
+
+#[test]
+fn without_any_matrix_it_says_how_to_name_one() {
+    let world = World::new();
+    let ended = world.run(&["run"]).expect(128);
+    assert!(ended.stderr.contains("harness run"), "{}", ended.stderr);
+}
+
+#[test]
+fn wrong_usage_has_its_own_code_that_git_bisect_stops_at() {
+    let world = World::new();
+    world.run(&["runn"]).expect(129);
+    world.run(&["run", "--sessions", "none"]).expect(129);
+    world.run(&["--help"]).expect(0);
+}
+
+#[test]
+fn a_selection_of_nothing_says_what_there_is() {
+    let world = World::new();
+    world.write_faults(&["steady", "slow"], "");
+    let ended = world.run(&["run", "faults.toml", "--last", "0"]);
+    assert!(matches!(ended.code, Some(128 | 129)), "{ended:?}");
+    let ended = world
+        .run(&["run", "faults.toml", "--skip", "steady", "--skip", "slow"])
+        .expect(128);
+    assert!(ended.stderr.contains("steady"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_missing_tool_is_the_machines_fault_and_no_gap() {
+    let world = World::new();
+    let file = world.write_faults(&["steady"], SESSIONS);
+    let text = std::fs::read_to_string(&file)
+        .unwrap()
+        .replace("\"rustc\"", "\"no-such-compiler\"");
+    std::fs::write(&file, text).unwrap();
+    let ended = world.run(&["run", "faults.toml"]).expect(128);
+    assert!(
+        ended.stderr.contains("no-such-compiler"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("harness doctor"), "{}", ended.stderr);
+    assert_eq!(
+        world.count("faults", "build"),
+        0,
+        "nothing is held against the version"
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let world = World::new();
+    world.write_faults(&["steady"], SESSIONS);
+    // A file where the folder should be: this stops root too, whom permissions do not.
+    world.write("reports", "not a folder");
+    let ended = world.run(&["run", "faults.toml"]).expect(128);
+    assert!(ended.stderr.contains("reports"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("try:"), "{}", ended.stderr);
+
+    world.write(
+        "elsewhere/harness.toml",
+        "schema = 1\nmatrices = [\"../faults.toml\"]\ncache = \"taken\"\n",
+    );
+    world.write("elsewhere/taken", "not a folder");
+    let ended = world
+        .run(&["--project", "elsewhere/harness.toml", "run"])
+        .expect(128);
+    assert!(ended.stderr.contains("taken"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_fixed_port_that_somebody_holds_stops_the_run_and_blames_no_version() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let sessions = "[sessions]\ncount = 3\nsolo = 1\ndesign = \"solo\"";
+    let file = world.write_faults(&["steady"], sessions);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(
+        &file,
+        text.replace("[start]\n", &format!("[start]\nport = {port}\n")),
+    )
+    .unwrap();
+    let ended = world.run(&["run", "faults.toml"]).expect(128);
+    assert!(ended.stderr.contains(&port.to_string()), "{}", ended.stderr);
+    assert!(ended.stderr.contains("try:"), "{}", ended.stderr);
+    assert_eq!(world.count("faults", "session"), 0);
+}
+
+#[test]
+fn a_fixed_port_and_a_race_do_not_go_together() {
+    let world = World::new();
+    let file = world.write_faults(&["steady"], SESSIONS);
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("[start]\n", "[start]\nport = 8080\n")).unwrap();
+    let ended = world.run(&["check", "faults.toml"]).expect(128);
+    assert!(
+        ended.stderr.contains("design = \"solo\""),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn two_at_once_are_refused_by_the_lock() {
+    let world = World::new();
+    world.write_faults(&["steady", "steady_again"], SESSIONS);
+    let mut first = world.start(&["run", "faults.toml"]);
+    crate::world::until("the first run measures", || {
+        world.count("faults", "session") >= 1
+    });
+    let ended = world.run(&["run", "faults.toml"]).expect(128);
+    assert!(ended.stderr.contains("another Harness"), "{}", ended.stderr);
+    crate::world::send(&first, rustix::process::Signal::TERM);
+    first.wait().unwrap();
+}
+
+#[test]
+fn an_unknown_cell_gets_the_nearest_name() {
+    let world = World::new();
+    world.write_faults(&["steady", "build_fail"], SESSIONS);
+    world.run(&["run", "faults.toml"]);
+    let ended = world
+        .run(&["log", "--matrix", "faults.toml", "buid_fail"])
+        .expect(129);
+    assert!(ended.stderr.contains("build_fail"), "{}", ended.stderr);
+    let ended = world
+        .run(&["log", "--matrix", "faults.toml", "build_fail"])
+        .expect(0);
+    assert!(
+        ended.stdout.contains("this version does not build"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn the_verbs_that_look_work_on_a_finished_run() {
+    let world = World::new();
+    world.write_faults(&["steady", "build_fail", "slow"], SESSIONS);
+    world.run(&["run", "faults.toml"]);
+    let list = world.run(&["list", "faults.toml"]).expect(0);
+    assert!(
+        list.stdout.contains("gap: build: failed"),
+        "{}",
+        list.stdout
+    );
+    assert!(list.stdout.contains("measured in"), "{}", list.stdout);
+    let check = world.run(&["check", "faults.toml", "slow"]).expect(0);
+    assert!(check.stdout.contains("out  steady"), "{}", check.stdout);
+    for format in ["human", "json", "md"] {
+        let report = world.run(&["report", "faults.toml", "--format", format]);
+        assert!(
+            report.stdout.contains("build_fail"),
+            "{format}: {}",
+            report.stdout
+        );
+    }
+    let json = world.run(&["report", "faults.toml", "--format", "json"]);
+    serde_json::from_str::<serde_json::Value>(&json.stdout).unwrap();
+}

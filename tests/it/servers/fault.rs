@@ -1,0 +1,98 @@
+//! A tiny HTTP/1.1 server whose fault is chosen when it is compiled: `rustc --cfg 'fault="answers_500"' fault.rs`.
+//!
+//! Standard library only. `server PORT` listens on 127.0.0.1 and answers every request with "Hello World\n".
+#![allow(unexpected_cfgs, unreachable_code)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[cfg(fault = "build_fail")]
+compile_error!("this version does not build");
+
+/// Answers of the whole process so far.
+static ANSWERS: AtomicU64 = AtomicU64::new(0);
+
+unsafe extern "C" {
+    fn signal(number: i32, handler: usize) -> usize;
+}
+
+fn main() {
+    let port = std::env::args().nth(1).and_then(|port| port.parse::<u16>().ok()).expect("usage: server PORT");
+    if cfg!(fault = "exits_at_start") {
+        eprintln!("error: cannot read the configuration: no such file");
+        std::process::exit(3);
+    }
+    if cfg!(fault = "never_listens") {
+        loop {
+            std::thread::park();
+        }
+    }
+    if cfg!(fault = "ignores_sigterm") {
+        // SIGTERM is 15, SIG_IGN is 1.
+        unsafe { signal(15, 1) };
+    }
+    if cfg!(fault = "forks_a_child") {
+        // A daemon: a session of its own, its parent gone at once.
+        let daemon = "setsid sleep 600 >/dev/null 2>&1 &";
+        std::process::Command::new("sh").args(["-c", daemon]).status().expect("sh runs");
+    }
+    let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
+    for stream in listener.incoming().flatten() {
+        std::thread::spawn(move || serve(stream));
+    }
+}
+
+fn serve(stream: TcpStream) -> Option<()> {
+    stream.set_nodelay(true).ok()?;
+    let mut writer = stream.try_clone().ok()?;
+    let mut reader = BufReader::new(stream);
+    loop {
+        let keep_alive = read_request(&mut reader)?;
+        let count = ANSWERS.fetch_add(1, Ordering::Relaxed) + 1;
+        if cfg!(fault = "dies_under_load") && count > 500 {
+            eprintln!("fatal: out of patience");
+            std::process::exit(9);
+        }
+        if cfg!(fault = "stalls_under_load") && count > 500 {
+            std::thread::park();
+        }
+        if cfg!(fault = "slow") {
+            let work = (0..20_000_u64).fold(count, |sum, next| sum ^ std::hint::black_box(next));
+            std::hint::black_box(work);
+        }
+        writer.write_all(answer(count).as_bytes()).ok()?;
+        if !keep_alive {
+            return None;
+        }
+    }
+}
+
+/// Reads one request head. Returns whether the connection stays open after it, nothing at its end.
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<bool> {
+    let mut keep_alive = true;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if line.to_ascii_lowercase().starts_with("connection: close") {
+            keep_alive = false;
+        }
+        if line == "\r\n" {
+            return Some(keep_alive);
+        }
+    }
+}
+
+fn answer(count: u64) -> String {
+    let late = count > 500;
+    let (status, body) = match () {
+        () if cfg!(fault = "answers_500") => ("500 Internal Server Error", "Hello World\n"),
+        () if cfg!(fault = "wrong_body") => ("200 OK", "Hello Wold!\n"),
+        () if cfg!(fault = "errors_under_load") && late && count % 2 == 0 => ("503 Busy", "later\n"),
+        () if cfg!(fault = "wrong_body_later") && late => ("200 OK", "Hello Wold!\n"),
+        () => ("200 OK", "Hello World\n"),
+    };
+    format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
