@@ -82,7 +82,8 @@ pub struct Child {
     stdin: Option<ChildStdin>,
     reports: Lines<BufReader<ChildStdout>>,
     root: Pid,
-    group: Pid,
+    /// The program's own group, once it is started.
+    group: Option<Pid>,
     started: Duration,
     end: Option<Ended>,
 }
@@ -96,11 +97,9 @@ impl Child {
         stdout: &Path,
         stderr: &Path,
     ) -> Result<std::result::Result<Self, String>> {
-        let mut supervisor = start_supervisor()?;
         let unusable = || Error::new(Kind::Machine, "cannot talk to the supervisor process");
-        let mut stdin = supervisor.stdin.take().ok_or_else(unusable)?;
-        let output = supervisor.stdout.take().ok_or_else(unusable)?;
-        let mut reports = BufReader::new(output).lines();
+        // From here on dropping this, by ^C too, ends the supervisor and whatever it has started.
+        let mut child = start_supervisor()?;
         let order = Order {
             program: resolve(spec),
             args: spec.args.clone(),
@@ -110,23 +109,40 @@ impl Child {
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
         };
-        send(&mut stdin, &order)
+        child
+            .send(&order)
             .await
             .map_err(|error| unusable().because(error))?;
-        let root = supervisor.id().and_then(pid_of).ok_or_else(unusable)?;
-        match next_report(&mut reports).await {
-            Some(Report::Started { pid, at_ns }) => Ok(Ok(Self {
-                supervisor,
-                stdin: Some(stdin),
-                reports,
-                root,
-                group: Pid::from_raw(pid).ok_or_else(unusable)?,
-                started: Duration::from_nanos(at_ns),
-                end: None,
-            })),
-            Some(Report::NotStarted { reason }) => Ok(Err(reason)),
+        match next_report(&mut child.reports).await {
+            Some(Report::Started { pid, at_ns }) => {
+                child.group = Pid::from_raw(pid);
+                child.started = Duration::from_nanos(at_ns);
+                Ok(Ok(child))
+            }
+            Some(Report::NotStarted {
+                reason,
+                machine: false,
+            }) => Ok(Err(reason)),
+            Some(Report::NotStarted {
+                reason,
+                machine: true,
+            }) => Err(
+                Error::new(Kind::Machine, format!("cannot start `{}`", spec.program))
+                    .because(reason)
+                    .hint("harness doctor"),
+            ),
             Some(Report::Ended { .. }) | None => Err(unusable().because("it ended by itself")),
         }
+    }
+
+    async fn send(&mut self, message: &impl serde::Serialize) -> std::io::Result<()> {
+        let Some(stdin) = &mut self.stdin else {
+            return Ok(());
+        };
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        stdin.write_all(&line).await?;
+        stdin.flush().await
     }
 
     /// Returns the process above the program; the program and all it started are its descendants.
@@ -161,10 +177,8 @@ impl Child {
     /// Asks the program to end, kills it after the grace, and waits until nothing of it is left.
     pub async fn stop(mut self, signal: StopSignal, grace: Duration) -> Ended {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
-        if let Some(stdin) = &mut self.stdin {
-            // If this fails the supervisor has ended already, and says how.
-            drop(send(stdin, &StopRequest { signal, grace_ms }).await);
-        }
+        // If this fails the supervisor has ended already, and says how.
+        drop(self.send(&StopRequest { signal, grace_ms }).await);
         self.ended().await
     }
 }
@@ -181,7 +195,9 @@ impl Drop for Child {
             }
         }
         // Only a supervisor that was itself killed comes here: then its orphans are ours.
-        let _ = rustix::process::kill_process_group(self.group, Signal::KILL);
+        if let Some(group) = self.group {
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
         drop(self.supervisor.start_kill());
     }
 }
@@ -282,25 +298,37 @@ async fn run_with(spec: &Spec, output: (&Path, &Path), deadline: Duration) -> Re
         .unwrap_or(Ended::TimedOut))
 }
 
-fn start_supervisor() -> Result<tokio::process::Child> {
+fn start_supervisor() -> Result<Child> {
     // `/proc/self/exe` stays this very program even after a new one was installed over it.
     let program = SUPERVISOR
         .get()
         .cloned()
         .unwrap_or_else(|| PathBuf::from("/proc/self/exe"));
-    tokio::process::Command::new(&program)
+    let cannot = || {
+        Error::new(
+            Kind::Machine,
+            format!("cannot start the supervisor {}", program.display()),
+        )
+    };
+    let mut supervisor = tokio::process::Command::new(&program)
         .arg(SUPERVISE)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| {
-            Error::new(
-                Kind::Machine,
-                format!("cannot start the supervisor {}", program.display()),
-            )
-            .because(error)
-        })
+        .map_err(|error| cannot().because(error))?;
+    let stdin = supervisor.stdin.take();
+    let output = supervisor.stdout.take().ok_or_else(cannot)?;
+    let root = supervisor.id().and_then(pid_of).ok_or_else(cannot)?;
+    Ok(Child {
+        supervisor,
+        stdin,
+        reports: BufReader::new(output).lines(),
+        root,
+        group: None,
+        started: Duration::ZERO,
+        end: None,
+    })
 }
 
 /// Finds the program through the child's own `PATH`, which may differ from ours.
@@ -314,13 +342,6 @@ fn resolve(spec: &Spec) -> String {
         .find(|candidate| rustix::fs::access(candidate, rustix::fs::Access::EXEC_OK).is_ok())
         .and_then(|found| found.into_os_string().into_string().ok())
         .unwrap_or_else(|| spec.program.clone())
-}
-
-async fn send(stdin: &mut ChildStdin, message: &impl serde::Serialize) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    stdin.write_all(&line).await?;
-    stdin.flush().await
 }
 
 async fn next_report(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<Report> {

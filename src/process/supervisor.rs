@@ -50,8 +50,8 @@ pub(super) struct StopRequest {
 pub(super) enum Report {
     /// The child runs; `at_ns` is the monotonic clock just before it was started.
     Started { pid: i32, at_ns: u64 },
-    /// It could not be started.
-    NotStarted { reason: String },
+    /// It could not be started, because of itself or (a full disk, no memory) because of the machine.
+    NotStarted { reason: String, machine: bool },
     /// It ended, and so did everything below it.
     Ended {
         code: Option<i32>,
@@ -77,19 +77,18 @@ pub fn supervise() -> io::Result<()> {
         Ok(pid) => {
             let at_ns = u64::try_from(at.tv_sec).unwrap_or(0) * 1_000_000_000
                 + u64::try_from(at.tv_nsec).unwrap_or(0);
-            say(&Report::Started {
+            // If nobody hears this, Harness is gone, and `watch` kills the child at once.
+            drop(say(&Report::Started {
                 pid: pid.as_raw_pid(),
                 at_ns,
-            })?;
+            }));
             let status = watch(pid);
             say(&Report::Ended {
                 code: status.and_then(WaitStatus::exit_status),
                 signal: status.and_then(WaitStatus::terminating_signal),
             })
         }
-        Err(error) => say(&Report::NotStarted {
-            reason: error.to_string(),
-        }),
+        Err(NoStart { reason, machine }) => say(&Report::NotStarted { reason, machine }),
     }
 }
 
@@ -112,21 +111,48 @@ fn isolate(cpus: &[usize]) -> io::Result<()> {
     Ok(())
 }
 
-fn start(order: &Order) -> io::Result<Pid> {
+/// Why a child could not be started.
+struct NoStart {
+    reason: String,
+    machine: bool,
+}
+
+fn start(order: &Order) -> Result<Pid, NoStart> {
+    let machine = |what: &Path, error: io::Error| NoStart {
+        reason: format!("{}: {error}", what.display()),
+        machine: true,
+    };
+    std::fs::read_dir(&order.cwd).map_err(|error| machine(&order.cwd, error))?;
+    let stdout = append_to(&order.stdout).map_err(|error| machine(&order.stdout, error))?;
+    let stderr = append_to(&order.stderr).map_err(|error| machine(&order.stderr, error))?;
     let child = Command::new(&order.program)
         .args(&order.args)
         .current_dir(&order.cwd)
         .env_clear()
         .envs(&order.env)
         .stdin(Stdio::null())
-        .stdout(append_to(&order.stdout)?)
-        .stderr(append_to(&order.stderr)?)
+        .stdout(stdout)
+        .stderr(stderr)
         .process_group(0)
-        .spawn()?;
+        .spawn()
+        .map_err(|error| NoStart {
+            reason: error.to_string(),
+            machine: is_of_machine(&error),
+        })?;
     i32::try_from(child.id())
         .ok()
         .and_then(Pid::from_raw)
-        .ok_or_else(|| io::Error::other("the kernel gave no process id"))
+        .ok_or_else(|| NoStart {
+            reason: "the kernel gave no process id".to_owned(),
+            machine: true,
+        })
+}
+
+/// Returns whether a program could not be started for want of processes, memory or open files.
+fn is_of_machine(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let scarce = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE];
+    Errno::from_io_error(error).is_some_and(|errno| scarce.contains(&errno))
 }
 
 fn append_to(path: &Path) -> io::Result<File> {
@@ -145,7 +171,7 @@ fn watch(child: Pid) -> Option<WaitStatus> {
         Ok(Event::Stop(request)) => status = ask_to_end(child, &request, &events),
         Ok(Event::ParentGone | Event::NothingLeft) | Err(_) => {}
     }
-    kill_all(&events, &mut status);
+    kill_all(child, &events, &mut status);
     status
 }
 
@@ -192,9 +218,11 @@ fn signal_of(signal: StopSignal) -> Signal {
 }
 
 /// Kills everything below this process until nothing is left; new forks are met by the next pass.
-fn kill_all(events: &Receiver<Event>, status: &mut Option<WaitStatus>) {
+fn kill_all(child: Pid, events: &Receiver<Event>, status: &mut Option<WaitStatus>) {
     let deadline = Instant::now() + KILL_DEADLINE;
     while Instant::now() < deadline {
+        // The group as well: a process whose first thread has ended looks dead while others of its threads run.
+        let _ = rustix::process::kill_process_group(child, Signal::KILL);
         for pid in descendants(rustix::process::getpid()) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
