@@ -319,6 +319,9 @@ pub struct LoadFigures {
     pub body_bytes: u64,
     /// All bytes received: heads, bodies and framing.
     pub wire_bytes: u64,
+    /// Requests sent again because the server closed the kept connection without a word before any byte of an answer.
+    #[serde(default)]
+    pub resent: u64,
     /// Connections opened since the load began, warm-up included.
     pub connections_opened: u64,
     /// Time to establish a connection; counted since the load began, as keep-alive opens them all in the warm-up.

@@ -136,6 +136,7 @@ pub(crate) fn sample(rate: f64, cpu_seconds: f64) -> Sample {
             seconds: 10.0,
             body_bytes: answers * 12,
             wire_bytes: answers * 130,
+            resent: 0,
             connections_opened: 100,
             connect: Spread {
                 mean: 0.05,

@@ -49,6 +49,8 @@ pub(super) fn connect(target: SocketAddr, source: Option<Ipv4Addr>) -> Result<Ow
     let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     if let Some(source) = source {
+        // Without this, a closed connection's port could not be bound by a server that listens on all addresses.
+        sockopt::set_socket_reuseaddr(&socket, true)?;
         net::bind(&socket, &SocketAddrV4::new(source, 0))?;
     }
     match net::connect(&socket, &target) {

@@ -16,6 +16,7 @@ pub(crate) struct Tally {
     first_response: SpreadRecorder,
     latency: Recorder,
     errors: BTreeMap<ErrorKind, u64>,
+    resent: u64,
     connect: SpreadRecorder,
 }
 
@@ -40,6 +41,7 @@ impl Tally {
             first_response: SpreadRecorder::default(),
             latency: Recorder::new()?,
             errors: BTreeMap::new(),
+            resent: 0,
             connect: SpreadRecorder::default(),
         })
     }
@@ -64,6 +66,11 @@ impl Tally {
         *self.errors.entry(kind).or_default() += 1;
     }
 
+    /// Counts a request that is sent again.
+    pub(crate) fn sent_again(&mut self) {
+        self.resent += 1;
+    }
+
     /// Counts an established connection.
     pub(crate) fn connected(&mut self, nanoseconds: u64) {
         self.connect.record(nanoseconds);
@@ -77,6 +84,7 @@ impl Tally {
         self.first_response = SpreadRecorder::default();
         self.latency.clear();
         self.errors.clear();
+        self.resent = 0;
     }
 
     /// Adds what another thread has seen of the same target.
@@ -89,6 +97,7 @@ impl Tally {
         for (&kind, count) in &other.errors {
             *self.errors.entry(kind).or_default() += count;
         }
+        self.resent += other.resent;
         self.connect.merge(&other.connect);
     }
 
@@ -100,6 +109,7 @@ impl Tally {
             seconds,
             body_bytes: self.body_bytes,
             wire_bytes: self.wire_bytes,
+            resent: self.resent,
             connections_opened: connect.count,
             connect,
             first_response: self.first_response.spread(),

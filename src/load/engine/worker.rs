@@ -30,6 +30,8 @@ const TICK: u64 = 5 * MILLISECOND;
 const CPU_REPORT: u64 = 2 * MILLISECOND;
 /// Requests past their time are looked for at least this often.
 const SWEEP: u64 = 50 * MILLISECOND;
+/// A request that had no answer in the whole measured part and for so long is not merely slow.
+const STARVED: u64 = 1000 * MILLISECOND;
 /// The most bytes of one read.
 const READ: usize = 64 * 1024;
 
@@ -149,13 +151,28 @@ impl Worker {
     }
 
     /// Ends the thread's part.
-    pub(crate) fn done(self) -> Done {
+    pub(crate) fn done(mut self) -> Done {
         let now = self.now();
         self.shared.thread(self.thread).report_cpu(own_cpu());
         let end = self.shared.finished_at().unwrap_or(now);
+        self.count_starved();
         Done {
             seconds: Duration::from_nanos(end.saturating_sub(self.measured_since)).as_secs_f64(),
             tallies: self.tallies,
+        }
+    }
+
+    /// Counts as timed out each request that was under way when measuring began and has had no answer since: a server
+    /// that serves only some of its connections would look well otherwise.
+    fn count_starved(&mut self) {
+        let oldest = self.measured_since.min(self.now().saturating_sub(STARVED));
+        let measuring = self.phase > 0;
+        let starved = self.connections.iter().filter(|connection| {
+            measuring && connection.state != State::Waiting && connection.since < oldest
+        });
+        let targets: Vec<usize> = starved.map(|connection| connection.target).collect();
+        for target in targets {
+            self.count_failure(target, ErrorKind::Timeout);
         }
     }
 
@@ -393,7 +410,12 @@ impl Worker {
 
     /// Takes note that the connection is gone, which need not be a failure.
     fn lose(&mut self, index: usize, kind: ErrorKind) {
-        if self.connections[index].was_idle(kind) {
+        let resendable = matches!(
+            self.plan.method.as_str(),
+            "GET" | "HEAD" | "OPTIONS" | "PUT" | "DELETE"
+        );
+        if resendable && self.connections[index].was_idle(kind) {
+            self.tallies[self.connections[index].target].sent_again();
             self.connections[index].close();
             self.open(index);
         } else {
