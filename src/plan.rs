@@ -15,7 +15,8 @@ use crate::journal::{Built, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::outcome::{Class, Gap};
 
-use crate::verdict::state::{gap, launches, sample, solo_samples};
+use crate::verdict::CONFIRM_SESSIONS;
+use crate::verdict::state::{gap, is_interrupted, launches, sample, solo_samples};
 use crate::version::{Pair, pairs};
 
 /// Failed launches, all told, after which a cell that mostly fails is given up: with a permanent gap …
@@ -79,18 +80,16 @@ pub fn estimate(run: &Run, flagged: &[Pair]) -> usize {
 
 /// Returns the last gap of a cell that should not be tried again.
 ///
-/// That is one of whose launches more than half failed, and at least two (four when the last gap is not permanent).
+/// A launch that ended only because its neighbours failed counts neither way. A cell is given up if of its launches more than half failed, and at least two (four when the last gap is not permanent).
 pub fn give_up(run: &Run, cell: usize) -> Option<Gap> {
-    let tried = launches(run, cell).count();
-    let failures: Vec<Gap> = launches(run, cell)
-        .filter_map(|(_, launch)| gap(launch))
-        .collect();
+    let tried = || launches(run, cell).filter(|(_, launch)| !is_interrupted(launch));
+    let failures: Vec<Gap> = tried().filter_map(|(_, launch)| gap(launch)).collect();
     let last = failures.last()?;
     let enough = match last.class {
         Class::Permanent => PERMANENT_FAILURES,
         Class::Transient | Class::Policy => TRANSIENT_FAILURES,
     };
-    (failures.len() >= enough && failures.len() * 2 > tried).then(|| last.clone())
+    (failures.len() >= enough && failures.len() * 2 > tried().count()).then(|| last.clone())
 }
 
 /// Spreads the seed and the number of the session over all bits, by the step of the golden ratio.
@@ -213,12 +212,16 @@ impl<'run> Progress<'run> {
     /// Returns what is still wanted of a pair in races.
     fn raced(&self, purpose: Purpose, pair: &Pair) -> Task {
         let cells = vec![pair.baseline, pair.candidate];
-        self.task(purpose, Design::Race, cells, self.count())
+        self.task(purpose, Design::Race, cells, self.count(purpose))
     }
 
-    /// Returns how many sessions each pair gets.
-    fn count(&self) -> usize {
-        usize::try_from(self.run.header.sessions.count).unwrap_or(usize::MAX / 4)
+    /// Returns how many sessions each pair gets, for a confirmation at least as many as can confirm anything.
+    fn count(&self, purpose: Purpose) -> usize {
+        let count = usize::try_from(self.run.header.sessions.count).unwrap_or(usize::MAX / 4);
+        match purpose {
+            Purpose::Measure => count,
+            Purpose::Confirm => count.max(CONFIRM_SESSIONS),
+        }
     }
 
     /// Returns how many solo trials each cell gets in all, at least one.
@@ -226,7 +229,7 @@ impl<'run> Progress<'run> {
         let solo = usize::try_from(self.run.header.sessions.solo).unwrap_or(usize::MAX / 4);
         match self.run.header.sessions.design {
             Design::Race => solo.max(1),
-            Design::Solo => solo.max(self.count()).max(1),
+            Design::Solo => solo.max(self.count(Purpose::Measure)).max(1),
         }
     }
 
@@ -246,7 +249,7 @@ impl<'run> Progress<'run> {
     /// Returns how many solo trials of each cell are due: the k-th once (k − 1) ÷ all of the races are held.
     fn solo_due(&self) -> usize {
         let pairs = self.pairs(&self.racing());
-        let whole = pairs.len() * self.count();
+        let whole = pairs.len() * self.count(Purpose::Measure);
         if self.run.header.sessions.design == Design::Solo || whole == 0 {
             return self.solo_count();
         }
@@ -323,7 +326,14 @@ impl<'run> Progress<'run> {
             .collect();
         cells
             .into_iter()
-            .map(|cell| self.task(Purpose::Confirm, Design::Solo, vec![cell], self.count()))
+            .map(|cell| {
+                self.task(
+                    Purpose::Confirm,
+                    Design::Solo,
+                    vec![cell],
+                    self.count(Purpose::Confirm),
+                )
+            })
             .filter(|task| task.wanted > 0)
             .collect()
     }

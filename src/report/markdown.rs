@@ -36,8 +36,8 @@ pub(super) fn render(report: &Report) -> String {
 /// Returns the tables in the manner of the 2012 page.
 fn levels(report: &Report) -> String {
     let mut parts = vec![
-        "Fetches/sec of each version alone, one release line in a row, newest first. `-` is a gap, its reason stands \
-         below; ▼ is a regression and ▲ an improvement against the version before."
+        "Fetches/sec of each version alone, fitted to solo trials and races; one release line in a row, newest first. `-` \
+         is a gap, its reason stands below; ▼ is a regression and ▲ an improvement against the version before."
             .to_owned(),
     ];
     for table in &report.tables {

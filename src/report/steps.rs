@@ -31,6 +31,8 @@ pub struct Step {
     pub sessions_needed: Option<u32>,
     /// Whether fresh sessions confirmed a flag.
     pub confirmed: Option<bool>,
+    /// Whether fresh sessions are asked for at all.
+    pub confirmation_asked: bool,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
 }
@@ -58,6 +60,7 @@ impl Step {
             sessions: comparison.sessions,
             sessions_needed: comparison.sessions_needed,
             confirmed: comparison.confirmed,
+            confirmation_asked: run.header.rule.confirm,
             warnings: comparison.warnings.clone(),
         }
     }
@@ -114,10 +117,11 @@ impl Step {
     }
 
     fn confirmation(&self) -> &'static str {
-        match self.confirmed {
-            Some(true) => "confirmed",
-            Some(false) => "not confirmed",
-            None => "not yet confirmed",
+        match (self.confirmed, self.confirmation_asked) {
+            (Some(true), _) => "confirmed",
+            (Some(false), _) => "not confirmed",
+            (None, true) => "not yet confirmed",
+            (None, false) => "without confirmation",
         }
     }
 

@@ -41,9 +41,13 @@ fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String
             format!("{pair}: {held} count, {planned} were planned.")
         }
         Warning::UnfairRace { difference } => format!(
-            "{pair}: the race was not fair, one server had up to {:.1} % more CPU time than the other, so answers per \
-             CPU second decide.",
+            "{pair}: the race was not fair, the second got {:+.1} % CPU time against the first, so answers per CPU second \
+             decide.",
             difference * 100.0
+        ),
+        Warning::Waits { cell } => format!(
+            "{pair}: {} uses less CPU than the other by itself, it waits for something; answers per second decide.",
+            name(*cell)
         ),
         Warning::GeneratorBound { sessions } => format!(
             "{pair}: the load generator was the limit in {}, so answers per CPU second decide.",
@@ -156,7 +160,7 @@ fn sessions(header: &Header) -> String {
         Design::Race => format!(
             "Neighbours race: up to {} servers run and are loaded at once on the same CPUs, so that what slows the \
              machine slows all of them. Each pair races in {} sessions of fresh launches; a session counts once, with \
-             the log ratio of the two over its windows (a fifth of them cut off at each end). Besides, each version is \
+             the log ratio of their answers. Besides, each version is \
              measured alone in {}.",
             sessions.group,
             sessions.count,
@@ -177,8 +181,8 @@ fn rule(header: &Header, pairs: usize) -> String {
     let rule = &header.rule;
     let each = 1.0 - rule.alpha / crate::stats::real(pairs.max(1));
     let confirm = if rule.confirm {
-        " A flagged pair is measured again with fresh launches; effect and interval are then of all sessions, as the first \
-          ones alone would overstate it."
+        " A flagged pair is measured again with fresh launches; effect and interval are then of all sessions: the \
+         first ones, picked for showing it, overstate it a little still."
     } else {
         ""
     };

@@ -49,15 +49,6 @@ pub fn median(values: &[f64]) -> Option<f64> {
         .map(|lower| f64::midpoint(*lower, upper))
 }
 
-/// Returns the mean of what is left when `percent` % of the values (rounded down) are cut off at each end.
-///
-/// None of nothing. A single stalled window cannot move it, which is what it is for.
-pub fn trimmed_mean(values: &[f64], percent: usize) -> Option<f64> {
-    let sorted = sorted(values);
-    let cut = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1) / 2);
-    mean(sorted.get(cut..sorted.len() - cut)?)
-}
-
 /// Returns the values in ascending order.
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
@@ -105,7 +96,6 @@ mod tests {
     fn nothing_has_no_mean_and_one_value_has_no_spread() {
         assert_eq!(mean(&[]), None);
         assert_eq!(median(&[]), None);
-        assert_eq!(trimmed_mean(&[], 20), None);
         assert_eq!(sd(&[1.0]), None);
     }
 
@@ -115,15 +105,6 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
     }
 
-    #[test]
-    fn one_stalled_window_in_five_does_not_move_the_trimmed_mean() {
-        assert_eq!(
-            trimmed_mean(&[1.0, 2.0, 3.0, 2.0, -900.0], 20),
-            Some(5.0 / 3.0)
-        );
-        assert_eq!(trimmed_mean(&[7.0], 50), Some(7.0));
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -131,7 +112,7 @@ mod tests {
         fn averages_lie_between_the_extremes(values in prop::collection::vec(-1e6..1e6_f64, 1..40)) {
             let sorted = sorted(&values);
             let (least, most) = (sorted[0] - 1e-6, sorted[sorted.len() - 1] + 1e-6);
-            for average in [mean(&values), median(&values), trimmed_mean(&values, 20)] {
+            for average in [mean(&values), median(&values)] {
                 let average = average.unwrap();
                 prop_assert!(least <= average && average <= most);
             }

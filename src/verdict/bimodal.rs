@@ -7,11 +7,8 @@ use super::state::sample;
 use crate::journal::{Run, SessionRecord};
 use crate::stats::{median, sorted};
 
-/// Two levels lie at least this far apart, as a log ratio …
+/// Two levels lie at least this far apart, as a log ratio.
 const LEAST: f64 = 0.03;
-
-/// … and this many times as far as the launches inside a level usually lie from each other.
-const TIMES: f64 = 4.0;
 
 /// Returns the cells whose launches, in the design of the run, settle at two levels of CPU time per answer.
 ///
@@ -72,21 +69,21 @@ fn logs(session: &SessionRecord) -> BTreeMap<usize, f64> {
 }
 
 /// Returns whether values fall into two clusters: the widest step between neighbours with at least two values on each
-/// side is more than 3 % and more than four times the median of the other steps.
+/// side is more than 3 %, and wider than either cluster.
+///
+/// In simulated normal noise of one level, 10 values, that holds for 1 % of sets at sd 2 % and for 4 % at sd 4 % and
+/// 10 %; of sets with two levels 27 % apart and sd 2 % within, for 98 %.
 fn is_split(values: &[f64]) -> bool {
     let sorted = sorted(values);
-    let mut steps: Vec<f64> = sorted.windows(2).map(|two| two[1] - two[0]).collect();
-    if steps.len() < 3 {
-        return false;
-    }
-    let inner = 1..steps.len() - 1;
-    let Some(widest) = inner.max_by(|left, right| f64::total_cmp(&steps[*left], &steps[*right]))
+    let borders = 2..sorted.len().saturating_sub(1);
+    let step = |border: &usize| sorted[*border] - sorted[border - 1];
+    let Some(border) = borders.max_by(|left, right| f64::total_cmp(&step(left), &step(right)))
     else {
         return false;
     };
-    let step = steps.swap_remove(widest);
-    let usual = median(&steps).unwrap_or(0.0);
-    step > LEAST && step > TIMES * usual
+    let (low, high) = sorted.split_at(border);
+    let width = |cluster: &[f64]| cluster[cluster.len() - 1] - cluster[0];
+    step(&border) > LEAST && step(&border) > width(low).max(width(high))
 }
 
 #[cfg(test)]

@@ -2,26 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use super::state::{launches, sample};
+use super::state::{launches, sample, solo_samples};
 use super::{Metric, Warning};
-use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord, Window};
+use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::outcome::Sample;
-use crate::stats::{median, real, trimmed_mean};
+use crate::stats::{median, paired, real};
 use crate::version::Pair;
 
-/// A race is fair while the log ratio of the two servers' CPU times is at most this. In the trials of the method's
-/// part A identical servers kept equal shares to a few percent, and a server that gained a thread gained share.
-const FAIR_SHARES: f64 = 0.05;
+/// Part of the least effect worth a flag by which the CPU shares of two racing servers may differ on average before
+/// throughput is no longer valid: a difference of shares goes into it whole.
+const FAIR_PART: f64 = 0.5;
+
+/// Level at which such a difference is taken for more than noise.
+const UNFAIR_LEVEL: f64 = 0.05;
+
+/// Two servers use the CPU alike while the log ratio of what each takes alone is at most this. Where they do not, one of
+/// them waits for something else, and unequal shares are its own doing.
+const ALIKE: f64 = 0.05;
 
 /// The client is the limit when its threads use more than this share of their CPUs …
 const CLIENT_BUSY: f64 = 0.95;
 
 /// … while the servers use less than this share of theirs.
 const SERVER_IDLE: f64 = 0.90;
-
-/// Percent of a session's windows left out at each end before they are averaged.
-const TRIMMED_PERCENT: usize = 20;
 
 /// What the sessions say of one pair, as log ratios of speed: candidate − baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +58,7 @@ struct Meeting<'run> {
 pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Evidence {
     let meetings = meetings(run, &pair);
     let (metric, mut warnings) = match run.header.sessions.design {
-        Design::Race => fair_metric(&meetings),
+        Design::Race => fair_metric(run, &pair, &meetings),
         Design::Solo => (Metric::Throughput, Vec::new()),
     };
     warnings.extend(unsteady(&meetings));
@@ -126,35 +130,20 @@ fn race<'run>(session: &'run SessionRecord, pair: &Pair) -> Option<Meeting<'run>
     let place = |cell| raced.iter().position(|launch| launch.cell == cell);
     let (first, second) = (place(pair.baseline)?, place(pair.candidate)?);
     let (baseline, candidate) = (sample(raced[first])?, sample(raced[second])?);
-    let windows = session.windows.iter();
-    let ratios: Vec<f64> = windows
-        .filter_map(|window| ratio(window, first, second))
-        .collect();
     Some(Meeting {
         purpose: session.purpose,
         baseline,
         candidate,
-        throughput: trimmed_mean(&ratios, TRIMMED_PERCENT)
-            .unwrap_or_else(|| ratio_of_totals(baseline, candidate)),
+        throughput: ratio_of_totals(baseline, candidate),
         client_bound: session.client_share > CLIENT_BUSY && session.server_share < SERVER_IDLE,
     })
 }
 
-/// Returns the log ratio of answers in one window; none where one of the two gave no answer.
-fn ratio(window: &Window, baseline: usize, candidate: usize) -> Option<f64> {
-    let count = |place: usize| {
-        window
-            .answers
-            .get(place)
-            .copied()
-            .filter(|count| *count > 0)
-    };
-    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    let ratio = count(candidate)? as f64 / count(baseline)? as f64;
-    Some(ratio.ln())
-}
-
 /// Returns the log ratio of answers per second over the whole measured part.
+///
+/// Not a trimmed mean over its windows: a pause of one server is a part of what it costs, windows of a race are
+/// negatively correlated (what one server did not get in one it gets in the next), and in the runs at hand the ratio of
+/// totals agrees better with CPU time per answer and varies no more.
 fn ratio_of_totals(baseline: &Sample, candidate: &Sample) -> f64 {
     (candidate.load.fetches_per_second() / baseline.load.fetches_per_second()).ln()
 }
@@ -180,27 +169,57 @@ fn solos<'run>(run: &'run Run, pair: &Pair, purpose: Purpose) -> Vec<Meeting<'ru
 }
 
 /// Chooses the metric of a raced pair by the sessions held to measure: throughput unless that was not fair.
-fn fair_metric(meetings: &[Meeting<'_>]) -> (Metric, Vec<Warning>) {
+///
+/// Shares that differ on average mean an unfair race only between servers that would both take all the CPU they can
+/// get. One that waits for a lock or a timer takes less by itself, and throughput is what shows it.
+fn fair_metric(run: &Run, pair: &Pair, meetings: &[Meeting<'_>]) -> (Metric, Vec<Warning>) {
     let measured = || meetings.iter().filter(|m| m.purpose == Purpose::Measure);
-    let shares: Vec<f64> = measured().filter_map(|m| m.share().map(f64::abs)).collect();
+    let shares: Vec<f64> = measured().filter_map(Meeting::share).collect();
     let mut warnings = Vec::new();
-    if median(&shares).is_some_and(|share| share > FAIR_SHARES) {
-        let greatest = shares.iter().copied().fold(0.0, f64::max);
-        warnings.push(Warning::UnfairRace {
-            difference: greatest.exp_m1(),
-        });
+    let mut metric = Metric::Throughput;
+    if let Some(difference) = systematic(&shares, FAIR_PART * run.header.rule.min_effect.ln_1p()) {
+        if let Some(cell) = waiting(run, pair) {
+            warnings.push(Warning::Waits { cell });
+        } else {
+            let difference = difference.exp_m1();
+            metric = Metric::CpuPerAnswer;
+            warnings.push(Warning::UnfairRace { difference });
+        }
     }
     let sessions = measured().filter(|meeting| meeting.client_bound).count();
     if sessions * 2 > measured().count() {
+        metric = Metric::CpuPerAnswer;
         warnings.push(Warning::GeneratorBound { sessions });
     }
     let measurable = measured().any(|m| m.value(Metric::CpuPerAnswer).is_some());
-    let metric = if warnings.is_empty() || !measurable {
-        Metric::Throughput
-    } else {
-        Metric::CpuPerAnswer
+    (
+        if measurable {
+            metric
+        } else {
+            Metric::Throughput
+        },
+        warnings,
+    )
+}
+
+/// Returns the mean of log ratios if it is surely not zero and larger than `least`.
+fn systematic(ratios: &[f64], least: f64) -> Option<f64> {
+    let test = paired(ratios)?;
+    (test.mean.abs() > least && test.p <= UNFAIR_LEVEL).then_some(test.mean)
+}
+
+/// Returns the one of the two that, alone, takes less CPU than the other; none while they are alike.
+fn waiting(run: &Run, pair: &Pair) -> Option<usize> {
+    let alone = |cell| {
+        let used = |sample: &Sample| sample.resources.cpu_seconds / sample.load.seconds;
+        median(&solo_samples(run, cell).map(used).collect::<Vec<_>>()).filter(|used| *used > 0.0)
     };
-    (metric, warnings)
+    let ratio = (alone(pair.candidate)? / alone(pair.baseline)?).ln();
+    (ratio.abs() > ALIKE).then_some(if ratio < 0.0 {
+        pair.candidate
+    } else {
+        pair.baseline
+    })
 }
 
 /// Warns of launches that were still warming up when they were measured.

@@ -20,7 +20,7 @@ const RANKED_SESSIONS: usize = 6;
 const RANK_LEVEL: f64 = 0.05;
 
 /// Fewer fresh sessions than this confirm nothing.
-const CONFIRM_SESSIONS: usize = 4;
+pub(crate) const CONFIRM_SESSIONS: usize = 4;
 
 /// Judges a run from its journal alone.
 ///

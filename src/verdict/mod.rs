@@ -14,6 +14,7 @@ pub(crate) mod state;
 mod tests;
 
 pub(crate) use evidence::cpu_per_answer;
+pub(crate) use judge::CONFIRM_SESSIONS;
 pub use judge::judge;
 
 use serde::{Deserialize, Serialize};
@@ -88,8 +89,13 @@ pub enum Warning {
     },
     /// CPU shares of the racing servers differed, so throughput was not valid.
     UnfairRace {
-        /// How much more CPU time the one got than the other in the worst session, as a share (0.1 is 10 %).
+        /// How much more CPU time the candidate got than the baseline on average, as a share (0.1 is 10 %, negative is less).
         difference: f64,
+    },
+    /// CPU shares differed because this version takes less CPU by itself: it waits for something, and throughput decides.
+    Waits {
+        /// The cell.
+        cell: usize,
     },
     /// The load generator was the limit in this many sessions.
     GeneratorBound {

@@ -27,6 +27,7 @@ pub(crate) fn state(run: &Run, cell: usize) -> State {
         return State::Measured;
     }
     match launches(run, cell)
+        .filter(|(_, launch)| !is_interrupted(launch))
         .filter_map(|(_, launch)| gap(launch))
         .last()
     {
@@ -59,6 +60,11 @@ pub(crate) fn sample(launch: &Launch) -> Option<&Sample> {
         Launched::Sample(sample) if sample.load.fetches_per_second() > 0.0 => Some(sample),
         Launched::Sample(_) | Launched::Gap(_) => None,
     }
+}
+
+/// Returns whether a launch ended through no fault of its own: there was nobody left to race against.
+pub(crate) fn is_interrupted(launch: &Launch) -> bool {
+    matches!(&launch.outcome, Launched::Gap(gap) if gap.kind == GapKind::Interrupted)
 }
 
 /// Returns why a launch gave no sample.

@@ -204,35 +204,87 @@ fn where_no_confirmation_is_asked_for_none_is_taken() {
 }
 
 #[test]
-fn a_stalled_window_does_not_count_and_a_silent_one_is_left_out() {
+fn a_pause_of_one_server_is_a_part_of_what_it_costs() {
     let mut run = run(&["1.0.0", "2.0.0"]);
-    for _ in 0..4 {
-        race(&mut run, Purpose::Measure, &[(1, 1.0), (0, 1.0)]);
-        for answers in [
-            [500, 500],
-            [500, 500],
-            [500, 500],
-            [1, 500],
-            [500, 9],
-            [0, 500],
-        ] {
+    for noise in NOISE {
+        // Equal in nine windows of ten, and silent in the tenth.
+        race(
+            &mut run,
+            Purpose::Measure,
+            &[(0, 1000.0), (1, 900.0 * (1.0 + noise))],
+        );
+        for answers in [[1000, 1000]; 9].into_iter().chain([[1000, 0]]) {
             window(&mut run, &answers);
         }
     }
-    assert!(only(&run).effect.unwrap().abs() < 1e-12);
+    let comparison = only(&run);
+    assert_eq!(comparison.verdict, Verdict::Regression);
+    assert!((comparison.effect.unwrap() - 0.9_f64.ln()).abs() < 0.002);
 }
 
 #[test]
-fn windows_belong_to_the_launches_that_gave_a_sample() {
+fn a_launch_that_gave_no_sample_takes_no_part() {
     let mut run = run(&["1.0.0", "2.0.0", "3.0.0"]);
     let gap = Launched::Gap(Gap::new(GapKind::Crashed, "it died"));
     let good = |rate| Launched::Sample(Box::new(sample(rate, 2.5)));
-    let launches = vec![(0, gap), (2, good(100.0)), (1, good(100.0))];
+    let launches = vec![(0, gap), (2, good(300.0)), (1, good(100.0))];
     session(&mut run, Purpose::Measure, Design::Race, launches);
-    window(&mut run, &[300, 100]);
     let judgement = judge(&run);
     assert_eq!(judgement.comparisons.len(), 1);
     assert!((judgement.comparisons[0].effect.unwrap() - 3.0_f64.ln()).abs() < 1e-12);
+}
+
+/// Adds a race of two for each noise; the second server gets `rate` × the first one's answers and `cpu` × its CPU time.
+fn race_with_shares(run: &mut Run, rate: f64, cpu: f64) {
+    for noise in NOISE {
+        let second = sample(
+            1000.0 * rate * (1.0 + noise),
+            3.0 * cpu * (1.0 + noise / 10.0),
+        );
+        let launches = vec![
+            (0, Launched::Sample(Box::new(sample(1000.0, 3.0)))),
+            (1, Launched::Sample(Box::new(second))),
+        ];
+        session(run, Purpose::Measure, Design::Race, launches);
+    }
+}
+
+/// Adds solo trials that used the CPU for these shares of their time.
+fn alone(run: &mut Run, used: [f64; 2]) {
+    for (cell, used) in used.into_iter().enumerate() {
+        let launched = Launched::Sample(Box::new(sample(2000.0, 10.0 * used)));
+        session(run, Purpose::Measure, Design::Solo, vec![(cell, launched)]);
+    }
+}
+
+#[test]
+fn a_version_that_waits_is_slower_and_not_a_victim_of_an_unfair_race() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    alone(&mut run, [0.99, 0.30]);
+    // Half the answers for half the CPU time: the same by CPU time per answer.
+    race_with_shares(&mut run, 0.5, 0.5);
+    let comparison = only(&run);
+    assert_eq!(comparison.metric, Metric::Throughput);
+    assert_eq!(comparison.verdict, Verdict::Regression);
+    assert_eq!(comparison.warnings, [Warning::Waits { cell: 1 }]);
+}
+
+#[test]
+fn shares_that_differ_a_little_but_always_are_no_effect() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    alone(&mut run, [0.99, 0.98]);
+    race_with_shares(&mut run, 1.03, 1.03);
+    let comparison = only(&run);
+    assert_eq!(comparison.metric, Metric::CpuPerAnswer);
+    assert!(comparison.effect.unwrap().abs() < 0.002, "{comparison:?}");
+}
+
+#[test]
+fn shares_that_differ_by_less_than_half_the_least_effect_leave_throughput_to_decide() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    alone(&mut run, [0.99, 0.98]);
+    race_with_shares(&mut run, 1.004, 1.004);
+    assert_eq!(only(&run).metric, Metric::Throughput);
 }
 
 #[test]
@@ -513,6 +565,7 @@ fn identical_versions_raise_a_false_alarm_in_at_most_alpha_of_runs() {
     // once in a thousand seeds. The seed is fixed, so the test is deterministic.
     let bound = Binomial::new(0.05, 1000).unwrap().inverse_cdf(0.999);
     let (with_any, _) = flagged(1000, 0.013, 0.0);
+    println!("runs of equal pairs with any flag: {with_any} of 1000, bound {bound}");
     assert!(with_any <= bound, "{with_any} of 1000 runs, bound {bound}");
 }
 
@@ -521,6 +574,7 @@ fn a_step_of_5_percent_is_found_in_at_least_99_of_100_pairs() {
     // With chance 99 % exactly, fewer than the 0.1 % point of the binomial among 1,000 pairs come once in a thousand seeds.
     let bound = Binomial::new(0.99, 1000).unwrap().inverse_cdf(0.001);
     let (_, found) = flagged(100, 0.013, 0.95_f64.ln());
+    println!("pairs with a 5 % step that are flagged: {found} of 1000, bound {bound}");
     assert!(found >= bound, "{found} of 1000 pairs, bound {bound}");
 }
 
