@@ -381,6 +381,13 @@ const NETWORK: &[&str] = &[
     "Network is unreachable",
     "No route to host",
     "Connection timed out",
+    "Timeout was reached",
+    "Operation too slow",
+    "successful HTTP response",
+    "SSL connect error",
+    "Couldn't connect to server",
+    "Failed to connect to",
+    "transfer closed with",
     "Connection reset by peer",
     "Could not connect to server",
     "Failed to establish a new connection",
@@ -505,7 +512,14 @@ fn rust(line: &str) -> Option<Finding> {
         "the crate `",
         "could not find `",
     ];
-    let nature = if dependency.iter().any(|begin| text.starts_with(begin)) {
+    let download = [
+        "failed to download",
+        "failed to fetch",
+        "failed to load source",
+    ];
+    let nature = if download.iter().any(|begin| text.starts_with(begin)) {
+        Nature::Network
+    } else if dependency.iter().any(|begin| text.starts_with(begin)) {
         Nature::Dependency
     } else {
         Nature::Compiler

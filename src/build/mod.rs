@@ -28,7 +28,7 @@ use crate::error::{Error, Kind, Result};
 use crate::journal::Built;
 use crate::matrix::template::{self, Variables};
 use crate::matrix::{Command, Matrix, SourceKind};
-use crate::outcome::{Artifact, Class, Gap, GapKind};
+use crate::outcome::{Artifact, Class, Gap, GapKind, Stage};
 use crate::source;
 use crate::version::Cell;
 use folder::Folder;
@@ -245,11 +245,12 @@ impl Bench<'_> {
     }
 }
 
-/// Returns whether a build's outcome is worth keeping: an artifact, or a gap that will not go away by itself.
+/// Returns whether a build's outcome is worth keeping: an artifact, or a gap that will not go away by itself. What a
+/// registry did not give today it may give tomorrow, and asking again is cheap.
 fn is_lasting(built: &Built) -> bool {
     match built {
         Built::Artifact(_) => true,
-        Built::Gap(gap) => gap.class != Class::Transient,
+        Built::Gap(gap) => gap.class != Class::Transient && gap.stage != Stage::Fetch,
     }
 }
 
@@ -258,7 +259,7 @@ fn not_found(matrix: &Matrix, cell: &Cell) -> Gap {
     let version = &cell.version.name;
     let cause = match &matrix.source.kind {
         SourceKind::Crates { package, .. } => {
-            format!("the crate `{package}` has no version {version}")
+            format!("the crate `{package}` has no version {version}, or it was withdrawn")
         }
         SourceKind::Npm { package } => {
             format!("the npm package `{package}` has no version {version}")
