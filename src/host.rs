@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use procfs::{Current, CurrentSI};
-use rustix::process::Pid;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::CpuSet;
 use sha2::{Digest, Sha256};
 
@@ -96,6 +97,15 @@ pub fn allowed_cpus() -> Vec<usize> {
 /// threads, because two threads of one core slow each other.
 pub fn cpu_plan(server: Option<Vec<usize>>, load: Option<Vec<usize>>) -> Result<CpuPlan> {
     let allowed = allowed_cpus();
+    let distinct = |cpus: Option<Vec<usize>>| {
+        cpus.map(|cpus| {
+            cpus.into_iter()
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect::<Vec<_>>()
+        })
+    };
+    let (server, load) = (distinct(server), distinct(load));
     for &cpu in server.iter().chain(&load).flatten() {
         if !allowed.contains(&cpu) {
             return Err(
@@ -128,6 +138,14 @@ fn split(cores: &[Vec<usize>], server: Option<Vec<usize>>, load: Option<Vec<usiz
             server: others(&load),
             load,
         },
+        // Two threads of one core are what a small virtual machine often has: apart they at least share no run queue.
+        (None, None) if cores.len() == 1 && cores[0].len() > 1 => {
+            let (server, load) = cores[0].split_at(cores[0].len() / 2);
+            CpuPlan {
+                server: server.to_vec(),
+                load: load.to_vec(),
+            }
+        }
         (None, None) if cores.len() < 2 => CpuPlan {
             server: flat(cores),
             load: flat(cores),
@@ -198,7 +216,7 @@ pub fn fresh_seed() -> u64 {
     }
 }
 
-/// Returns the commit of the repository that holds a file, and whether tracked files there differ from it.
+/// Returns the commit of the repository that holds a file, and whether the file differs from it.
 pub fn commit_of(file: &Path) -> Option<(String, bool)> {
     let repository = git2::Repository::discover(file.parent()?).ok()?;
     let commit = repository
@@ -208,23 +226,58 @@ pub fn commit_of(file: &Path) -> Option<(String, bool)> {
         .ok()?
         .id()
         .to_string();
-    let modified = repository
-        .statuses(Some(git2::StatusOptions::new().include_untracked(false)))
-        .is_ok_and(|statuses| !statuses.is_empty());
-    Some((commit, modified))
+    let root = repository.workdir()?.canonicalize().ok()?;
+    let inside = file
+        .canonicalize()
+        .ok()?
+        .strip_prefix(root)
+        .ok()?
+        .to_owned();
+    let clean = repository
+        .status_file(&inside)
+        .is_ok_and(|status| status.is_empty());
+    Some((commit, !clean))
+}
+
+/// Makes sure that so many files and sockets can be open at once, as far as the hard limit lets us.
+pub fn allow_open_files(needed: u64) -> Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let raised = Rlimit {
+        current: Some(needed),
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, raised).map_err(|error| {
+        Error::new(
+            Kind::Machine,
+            format!("the load needs {needed} open files at once"),
+        )
+        .because(format!(
+            "the limit is {:?}, and raising it failed: {error}",
+            limit.current
+        ))
+        .hint(format!(
+            "`ulimit -n {needed}`, or fewer connections or a smaller group in the matrix"
+        ))
+    })
+}
+
+/// Returns whether this process was started with a signal ignored.
+pub fn ignores_signal(number: i32) -> bool {
+    // Read once, before any handler of our own changes it.
+    static IGNORED: OnceLock<u64> = OnceLock::new();
+    let ignored = *IGNORED.get_or_init(|| {
+        let status = procfs::process::Process::myself().and_then(|process| process.status());
+        status.map_or(0, |status| status.sigign)
+    });
+    u32::try_from(number - 1).is_ok_and(|bit| ignored.checked_shr(bit).unwrap_or(0) & 1 == 1)
 }
 
 /// Returns the load average over one minute.
 pub fn load_average() -> f32 {
     procfs::LoadAverage::current().map_or(0.0, |load| load.one)
-}
-
-/// Returns the command line of a process, for messages.
-pub fn command_of(pid: Pid) -> String {
-    procfs::process::Process::new(pid.as_raw_pid())
-        .and_then(|process| process.cmdline())
-        .map(|words| words.join(" "))
-        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -234,6 +287,18 @@ mod tests {
     #[test]
     fn two_cores_give_one_to_each_side() {
         let plan = split(&[vec![0], vec![1]], None, None);
+        assert_eq!(
+            plan,
+            CpuPlan {
+                server: vec![0],
+                load: vec![1]
+            }
+        );
+    }
+
+    #[test]
+    fn two_threads_of_one_core_are_better_than_one_for_both() {
+        let plan = split(&[vec![0, 1]], None, None);
         assert_eq!(
             plan,
             CpuPlan {

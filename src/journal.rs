@@ -318,10 +318,11 @@ impl Journal {
     /// Takes up a journal where it was left, without its torn tail.
     pub fn resume(path: &Path, at: Timestamp) -> Result<(Self, Run)> {
         let text = read_text(path)?;
-        let (run, whole) = parse(&text, path)?;
+        let (mut run, whole) = parse(&text, path)?;
         let cannot = |error: io::Error| unwritable(path, &error);
         let file = OpenOptions::new().append(true).open(path).map_err(cannot)?;
         file.set_len(whole as u64).map_err(cannot)?;
+        run.torn = false;
         let mut journal = Self {
             path: path.to_owned(),
             file,
@@ -432,4 +433,73 @@ fn broken(path: &Path, line: usize, why: impl std::fmt::Display) -> Error {
         format!("{place}: this is not a journal of Harness"),
     )
     .because(why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::fixture;
+
+    fn header_line() -> String {
+        let run = fixture::run(&["1.0.0", "2.0.0"]);
+        serde_json::to_string(&Record::Header(Box::new(run.header))).unwrap() + "\n"
+    }
+
+    fn gap_line(cell: usize) -> String {
+        let gap = Gap::new(crate::outcome::GapKind::Crashed, "it died");
+        serde_json::to_string(&Record::Gap { cell, gap }).unwrap() + "\n"
+    }
+
+    #[test]
+    fn a_torn_last_line_is_left_out_wherever_it_is_torn() {
+        let whole = header_line() + &gap_line(0);
+        let last = gap_line(1);
+        for length in 0..last.len() {
+            let text = format!("{whole}{}", &last[..length]);
+            let (run, kept) = parse(&text, Path::new("j.jsonl")).unwrap();
+            assert_eq!(kept, whole.len(), "torn after {length} bytes");
+            assert_eq!(run.given_up.len(), 1);
+            assert_eq!(run.torn, length > 0);
+        }
+    }
+
+    #[test]
+    fn a_broken_line_in_the_middle_is_an_error_with_its_number() {
+        let text = header_line() + "{\"record\":\n" + &gap_line(0);
+        let error = parse(&text, Path::new("j.jsonl")).unwrap_err();
+        assert!(error.message.starts_with("j.jsonl:2:"), "{error}");
+    }
+
+    #[test]
+    fn a_journal_without_a_whole_header_is_none() {
+        let header = header_line();
+        assert!(parse("", Path::new("j.jsonl")).is_err());
+        assert!(parse(&header[..header.len() - 1], Path::new("j.jsonl")).is_err());
+        assert!(parse(&(gap_line(0) + &header), Path::new("j.jsonl")).is_err());
+    }
+
+    #[test]
+    fn another_schema_is_refused_and_says_which() {
+        let text = header_line().replace("\"schema\":1,", "\"schema\":999,");
+        let error = parse(&text, Path::new("j.jsonl")).unwrap_err();
+        assert!(error.to_string().contains("schema 999"), "{error}");
+    }
+
+    #[test]
+    fn a_resumed_run_is_open_again() {
+        let summary = Record::Summary(Summary {
+            ended: Timestamp::UNIX_EPOCH,
+            exit: 0,
+            regressions: 0,
+            compared: 0,
+            gaps: 0,
+        });
+        let mut run = fixture::run(&["1.0.0"]);
+        run.apply(summary);
+        assert!(run.summary.is_some());
+        run.apply(Record::Resumed {
+            at: Timestamp::UNIX_EPOCH,
+        });
+        assert!(run.summary.is_none());
+    }
 }

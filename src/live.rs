@@ -13,7 +13,7 @@ use crate::commands::Loaded;
 use crate::error::{Error, Kind, Result};
 use crate::journal::{Built, CpuPlan, SessionRecord};
 use crate::matrix::template::{Variables, render, used_environment};
-use crate::matrix::{Command, Matrix, SourceKind};
+use crate::matrix::{self, Command, Matrix, SourceKind};
 use crate::outcome::Artifact;
 use crate::pipeline::Bench;
 use crate::plan::SessionPlan;
@@ -41,9 +41,7 @@ impl Live {
         let cells = loaded.expansion.cells;
         let cores = crate::host::allowed_cpus().len();
         let logs = workplace.cache().join("logs").join(run);
-        let scratch = workplace.cache().join("scratch");
         workplace::make_folder(&logs)?;
-        workplace::make_folder(&scratch)?;
         Ok(Self {
             workshop: Workshop::new(workplace.cache(), (cores / cells.len().max(1)).max(1)),
             matrix: loaded.matrix,
@@ -51,7 +49,7 @@ impl Live {
             cells,
             cpus,
             logs,
-            scratch,
+            scratch: workplace.scratch(),
         })
     }
 
@@ -96,7 +94,7 @@ impl Live {
                 cpus: self.cpus.server.clone(),
             },
             address,
-            log: session::log_path(&self.logs, index, &self.cells[cell].id),
+            log: session::log_path(&self.logs, index, (cell, &self.cells[cell].id)),
             ready: &self.matrix.ready,
             check: &self.matrix.check,
             workload: &self.matrix.load,
@@ -147,31 +145,26 @@ impl Live {
         for (name, value) in &cell.axes {
             variables.set(format!("axis.{name}"), value.clone());
         }
-        set_environment(&mut variables, self.templates());
+        set_environment(&mut variables, &self.matrix.start);
         variables
-    }
-
-    /// Returns every template of `[start]`.
-    fn templates(&self) -> impl Iterator<Item = &str> {
-        let start = &self.matrix.start;
-        let words = match &start.cmd {
-            Command::Argv(words) => words.iter().map(String::as_str).collect(),
-            Command::Shell(line) => vec![line.as_str()],
-        };
-        words
-            .into_iter()
-            .chain(start.cwd.as_deref())
-            .chain(start.env.values().map(String::as_str))
     }
 }
 
 /// Gives `{env:NAME}` its value where the environment has one; rendering says which has none.
-fn set_environment<'a>(variables: &mut Variables, templates: impl Iterator<Item = &'a str>) {
-    for name in used_environment(templates) {
-        if let Ok(value) = std::env::var(&name) {
+fn set_environment(variables: &mut Variables, start: &matrix::Start) {
+    for (name, value) in environment(start) {
+        if let Some(value) = value {
             variables.set(format!("env:{name}"), value);
         }
     }
+}
+
+/// Returns the variables of the environment that the start of a server names, with their values.
+pub fn environment(start: &matrix::Start) -> Vec<(String, Option<String>)> {
+    let names = used_environment(start.templates()).into_iter();
+    names
+        .map(|name| (name.clone(), std::env::var(name).ok()))
+        .collect()
 }
 
 fn no_folder(error: std::io::Error) -> Error {

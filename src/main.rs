@@ -1,5 +1,4 @@
 //! The `harness` program: parse, call, exit code. A panic is caught here and nowhere else.
-#![expect(clippy::print_stderr, reason = "the last word on what went wrong")]
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
@@ -9,7 +8,9 @@ use clap::error::ErrorKind;
 use harness::cli::Cli;
 use harness::commands;
 use harness::exit::Exit;
+use harness::host;
 use harness::process::{SUPERVISE, supervisor};
+use harness::progress;
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
@@ -20,8 +21,8 @@ fn main() -> ExitCode {
         return supervisor::supervise().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
     let exit = std::panic::catch_unwind(AssertUnwindSafe(parse_and_run)).unwrap_or_else(|_| {
-        eprintln!(
-            "harness: this is a bug in Harness, not in a version; please report what is above"
+        progress::line(
+            "harness: this is a bug in Harness, not in a version; please report what is above",
         );
         Exit::Bug
     });
@@ -47,22 +48,32 @@ fn parse_and_run() -> Exit {
         .map_err(|error| commands::no_runtime(&error))
         .and_then(|runtime| runtime.block_on(until_signalled(cli)));
     outcome.unwrap_or_else(|error| {
-        eprintln!("{error}");
+        progress::line(&error.to_string());
         error.exit()
     })
 }
 
 /// Runs the verb; a signal drops it where it stands, which stops every server and build, and keeps what is written.
 async fn until_signalled(cli: Cli) -> harness::error::Result<Exit> {
-    let cannot = |error| commands::no_runtime(&error);
-    let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
-    let mut hang_up = signal(SignalKind::hangup()).map_err(cannot)?;
     let exit = tokio::select! {
         result = commands::run(cli) => return result,
-        _ = tokio::signal::ctrl_c() => Exit::Interrupted,
-        _ = terminate.recv() => Exit::Terminated,
-        _ = hang_up.recv() => Exit::Terminated,
+        () = signalled(SignalKind::interrupt()) => Exit::Interrupted,
+        () = signalled(SignalKind::terminate()) => Exit::Terminated,
+        () = signalled(SignalKind::hangup()) => Exit::Terminated,
     };
-    eprintln!("harness: stopped; what was measured is kept, and the next `harness run` goes on");
+    progress::line(
+        "harness: stopped; what was measured is kept, and the next `harness run` goes on",
+    );
     Ok(exit)
+}
+
+/// Waits for a signal; for ever where whoever started us wants it ignored, as `nohup` does.
+async fn signalled(kind: SignalKind) {
+    if host::ignores_signal(kind.as_raw_value()) {
+        return std::future::pending().await;
+    }
+    match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
+    }
 }

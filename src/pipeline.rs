@@ -64,38 +64,84 @@ impl Recorder {
     }
 }
 
-/// Builds every cell, at most `parallel` at a time; nothing is measured meanwhile.
+/// Builds every cell and writes down what came of it; nothing is measured meanwhile.
+///
+/// Returns whether earlier sessions of the run have measured the same artifacts. If not, nothing is written of those
+/// that differ, and the run must not go on: its sessions would be of two things.
 pub async fn build<B: Bench>(
     bench: &Arc<B>,
     recorder: &mut Recorder,
     parallel: usize,
     watch: &mut Watch<'_>,
+) -> Result<bool> {
+    let mut same = true;
+    let cells = recorder.run.header.cells.len();
+    build_each(bench, cells, parallel, &mut |step| match step {
+        Step::Started(cell) => {
+            watch(&Event::BuildStarted(cell), &recorder.run);
+            Ok(())
+        }
+        Step::Ended(cell, built) => {
+            watch(&Event::Built(cell, &built), &recorder.run);
+            let before = recorder.run.builds.get(&cell);
+            if before == Some(&built) {
+                return Ok(());
+            }
+            if !recorder.run.sessions.is_empty() && is_another(before, &built) {
+                same = false;
+                return Ok(());
+            }
+            recorder.record(Record::Build(BuildRecord {
+                cell,
+                outcome: built,
+            }))
+        }
+    })
+    .await?;
+    Ok(same)
+}
+
+/// Returns whether two builds gave different things.
+fn is_another(before: Option<&Built>, now: &Built) -> bool {
+    match (before, now) {
+        (Some(Built::Artifact(before)), Built::Artifact(now)) => before.key != now.key,
+        (Some(Built::Artifact(_)), Built::Gap(_)) | (Some(Built::Gap(_)), Built::Artifact(_)) => {
+            true
+        }
+        (Some(Built::Gap(_)), Built::Gap(_)) | (None, _) => false,
+    }
+}
+
+/// A step of [`build_each`].
+#[derive(Debug)]
+pub enum Step {
+    /// The build of a cell began.
+    Started(usize),
+    /// It ended.
+    Ended(usize, Built),
+}
+
+/// Builds the cells from 0 to `cells`, at most `parallel` at a time. The first error stops all.
+pub async fn build_each<B: Bench>(
+    bench: &Arc<B>,
+    cells: usize,
+    parallel: usize,
+    step: &mut (dyn FnMut(Step) -> Result<()> + Send),
 ) -> Result<()> {
-    let mut waiting = 0..recorder.run.header.cells.len();
+    let mut waiting = 0..cells;
     let mut building = JoinSet::new();
     loop {
         while building.len() < parallel.max(1) {
             let Some(cell) = waiting.next() else { break };
-            watch(&Event::BuildStarted(cell), &recorder.run);
+            step(Step::Started(cell))?;
             let bench = Arc::clone(bench);
             building.spawn(async move { (cell, bench.prepare(cell).await) });
         }
-        let Some(joined) = building.join_next().await else {
-            return Ok(());
-        };
-        let (cell, built) = match joined {
-            Ok((cell, built)) => (cell, built?),
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => continue,
-            },
-        };
-        watch(&Event::Built(cell, &built), &recorder.run);
-        if recorder.run.builds.get(&cell) != Some(&built) {
-            recorder.record(Record::Build(BuildRecord {
-                cell,
-                outcome: built,
-            }))?;
+        match building.join_next().await {
+            None => return Ok(()),
+            Some(Ok((cell, built))) => step(Step::Ended(cell, built?))?,
+            Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Some(Err(_)) => {}
         }
     }
 }

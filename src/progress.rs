@@ -1,10 +1,5 @@
 //! What a person sees while it works: a bar with the time left on a terminal, one plain line per event without. Edge.
-#![expect(
-    clippy::print_stderr,
-    reason = "progress goes to stderr, line by line where there is no terminal"
-)]
-
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,6 +9,12 @@ use crate::journal::{Built, Launched, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::pipeline::{self, Event};
 use crate::plan::SessionPlan;
+
+/// Writes a line to stderr. Unlike `eprintln!` it does not panic when nobody reads stderr any more: a run goes on when
+/// the pipe or terminal that watched it is gone.
+pub fn line(text: &str) {
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
 
 /// Shows the events of a run.
 #[derive(Debug)]
@@ -45,8 +46,8 @@ impl Progress {
     /// Says something that stays on the screen.
     pub fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.suspend(|| line(text)),
+            None => line(text),
         }
     }
 
@@ -54,7 +55,7 @@ impl Progress {
     pub fn doing(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(text.to_owned()),
-            None => eprintln!("{text}"),
+            None => line(text),
         }
     }
 
@@ -128,12 +129,12 @@ impl Progress {
         }
         if self.bar.is_none() {
             let left = pipeline::sessions_left(run).saturating_sub(1);
-            eprintln!(
+            line(&format!(
                 "session {}  {}  ({left} to go, {})",
                 session.index + 1,
                 rates(session, run),
                 self.time_left(left)
-            );
+            ));
         }
     }
 

@@ -74,24 +74,19 @@ impl Workplace {
             .collect())
     }
 
-    /// Reads and checks one matrix file.
-    pub fn matrix(&self, file: &Path) -> Result<Matrix> {
+    /// Reads and checks one matrix file. Returns it with the text that it was made of, the defaults under it included.
+    pub fn matrix(&self, file: &Path) -> Result<(Matrix, String)> {
         let text = read(file)?;
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let defaults = self
             .project_text
             .as_ref()
             .map(|(text, file)| (text.as_str(), file.as_path()));
-        matrix::parse(&text, &file, defaults)
-    }
-
-    /// Returns the text of a matrix file and of the defaults under it: what its hash is made of.
-    pub fn matrix_text(&self, file: &Path) -> Result<String> {
-        let defaults = self
-            .project_text
-            .as_ref()
-            .map_or("", |(text, _)| text.as_str());
-        Ok(format!("{defaults}\0{}", read(file)?))
+        let matrix = matrix::parse(&text, &file, defaults)?;
+        Ok((
+            matrix,
+            format!("{}\0{text}", defaults.map_or("", |(text, _)| text)),
+        ))
     }
 
     /// Returns the folder for builds, logs and scratch files.
@@ -109,15 +104,29 @@ impl Workplace {
         self.reports().join("data").join(matrix)
     }
 
-    /// Removes what servers of a killed run have left in their folders. Only for the holder of the lock.
+    /// Returns the folder in which servers run, emptied of what a killed run has left there. Only for the holder of the
+    /// lock, and only a folder that carries our own mark is emptied.
     pub fn empty_scratch(&self, _lock: &Lock) -> Result<()> {
-        let folder = self.cache().join("scratch");
-        if !folder.is_dir() {
-            return Ok(());
+        let folder = self.scratch();
+        let mark = folder.join(".harness-scratch");
+        let cannot = |error| {
+            Error::new(Kind::Machine, format!("cannot empty {}", folder.display()))
+                .because(error)
+                .hint("set `cache` in harness.toml to a folder of Harness's own")
+        };
+        if folder.is_dir() && !mark.is_file() {
+            return Err(cannot(std::io::Error::other("it was not made by Harness")));
         }
-        std::fs::remove_dir_all(&folder).map_err(|error| {
-            Error::new(Kind::Machine, format!("cannot empty {}", folder.display())).because(error)
-        })
+        if folder.is_dir() {
+            std::fs::remove_dir_all(&folder).map_err(cannot)?;
+        }
+        make_folder(&folder)?;
+        std::fs::write(&mark, "").map_err(cannot)
+    }
+
+    /// Returns the folder in which servers run, each in one of its own.
+    pub fn scratch(&self) -> PathBuf {
+        self.cache().join("scratch")
     }
 
     /// Makes sure that no other Harness measures here at the same time.

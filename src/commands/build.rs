@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::task::JoinSet;
-
 use super::{load, matrices, print};
 use crate::cli::{BuildArgs, Format};
 use crate::error::Result;
@@ -12,11 +10,13 @@ use crate::host;
 use crate::journal::Built;
 use crate::live::Live;
 use crate::matrix::Matrix;
-use crate::pipeline::Bench;
+use crate::pipeline::{self, Step};
 use crate::progress::Progress;
 use crate::workplace::Workplace;
 
 pub(super) async fn run(workplace: &Workplace, arguments: &BuildArgs) -> Result<Exit> {
+    // A build beside a measurement would spoil it.
+    let _lock = workplace.lock()?;
     let mut exit = Exit::Done;
     for matrix in matrices(workplace, &arguments.selected)? {
         if !build_one(workplace, matrix, arguments).await? {
@@ -27,11 +27,15 @@ pub(super) async fn run(workplace: &Workplace, arguments: &BuildArgs) -> Result<
 }
 
 /// Builds the cells of one matrix. Returns whether any of them built.
-async fn build_one(workplace: &Workplace, matrix: Matrix, arguments: &BuildArgs) -> Result<bool> {
+async fn build_one(
+    workplace: &Workplace,
+    matrix: (Matrix, String),
+    arguments: &BuildArgs,
+) -> Result<bool> {
     let progress = Progress::new();
     progress.doing(&format!(
         "{}: asking which versions there are",
-        matrix.title
+        matrix.0.title
     ));
     let loaded = load(matrix, &arguments.selected).await?;
     let cells = loaded.expansion.cells.clone();
@@ -41,23 +45,20 @@ async fn build_one(workplace: &Workplace, matrix: Matrix, arguments: &BuildArgs)
         host::cpu_plan(None, None)?,
         "build",
     )?);
-    let mut waiting = 0..cells.len();
-    let mut building = JoinSet::new();
     let mut results: Vec<(usize, Built)> = Vec::new();
-    loop {
-        while building.len() < host::allowed_cpus().len() {
-            let Some(cell) = waiting.next() else { break };
-            progress.doing(&format!("building {}", cells[cell].id));
-            let bench = Arc::clone(&bench);
-            building.spawn(async move { (cell, bench.prepare(cell).await) });
-        }
-        match building.join_next().await {
-            Some(Ok((cell, built))) => results.push((cell, built?)),
-            Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Some(Err(_)) => {}
-            None => break,
-        }
-    }
+    pipeline::build_each(
+        &bench,
+        cells.len(),
+        host::allowed_cpus().len(),
+        &mut |step| {
+            match step {
+                Step::Started(cell) => progress.doing(&format!("building {}", cells[cell].id)),
+                Step::Ended(cell, built) => results.push((cell, built)),
+            }
+            Ok(())
+        },
+    )
+    .await?;
     progress.finish();
     results.sort_by_key(|(cell, _)| *cell);
     let lines = results.iter().map(|(cell, built)| match arguments.format {
@@ -66,7 +67,7 @@ async fn build_one(workplace: &Workplace, matrix: Matrix, arguments: &BuildArgs)
         }
         Format::Human | Format::Md => line(&cells[*cell].id, built),
     });
-    print(&lines.collect::<Vec<_>>().join("\n"));
+    print(&lines.collect::<Vec<_>>().join("\n"))?;
     Ok(results
         .iter()
         .any(|(_, built)| matches!(built, Built::Artifact(_))))

@@ -7,12 +7,12 @@ use crate::exit::Exit;
 use crate::matrix::schema;
 use crate::workplace::Workplace;
 
-pub(super) fn schema(arguments: &CheckArgs) -> Exit {
+pub(super) fn schema(arguments: &CheckArgs) -> Result<Exit> {
     print(&match arguments.print_schema {
         Some(SchemaOf::Project) => schema::project_json_schema(),
         Some(SchemaOf::Matrix) | None => schema::json_schema(),
-    });
-    Exit::Done
+    })?;
+    Ok(Exit::Done)
 }
 
 pub(super) async fn run(workplace: &Workplace, arguments: &CheckArgs) -> Result<Exit> {
@@ -21,7 +21,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &CheckArgs) -> Result<
         print(&match arguments.format {
             Format::Json => json(&loaded),
             Format::Human | Format::Md => text(&loaded),
-        });
+        })?;
     }
     Ok(Exit::Done)
 }
@@ -31,6 +31,7 @@ fn text(loaded: &Loaded) -> String {
         matrix,
         expansion,
         warnings,
+        ..
     } = loaded;
     let mut lines = vec![format!("{}: {}", matrix.file.display(), matrix.title)];
     lines.extend(warnings.iter().map(|warning| format!("warning: {warning}")));

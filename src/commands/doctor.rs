@@ -1,5 +1,7 @@
 //! `harness doctor`: is this machine fit?
 
+use std::time::Duration;
+
 use rustix::process::{Resource, getrlimit};
 
 use super::print;
@@ -8,7 +10,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::host;
 use crate::matrix::Matrix;
-use crate::process;
+use crate::process::{self, Ended, Spec};
 use crate::source;
 use crate::workplace::Workplace;
 
@@ -47,7 +49,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &DoctorArgs) -> Result
     let files = workplace.default_matrices().unwrap_or_default();
     let matrices: Vec<Matrix> = files
         .iter()
-        .filter_map(|file| workplace.matrix(file).ok())
+        .filter_map(|file| Some(workplace.matrix(file).ok()?.0))
         .collect();
     for tool in tools(&matrices) {
         findings.push(tool_version(tool, &matrices).await);
@@ -55,7 +57,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &DoctorArgs) -> Result
     print(&match arguments.format {
         Format::Json => serde_json::to_string_pretty(&findings).unwrap_or_default(),
         Format::Human | Format::Md => text(&findings),
-    });
+    })?;
     let bad = findings.iter().any(|finding| finding.grade == Grade::Bad);
     Ok(if bad { Exit::CannotRun } else { Exit::Done })
 }
@@ -140,7 +142,7 @@ fn virtualisation() -> Finding {
 /// Watches for a moment how much CPU time the hypervisor takes away.
 async fn steal() -> Finding {
     let (stolen, begun) = (host::stolen(), host::monotonic());
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
     let seconds = host::since(begun).as_secs_f64();
     let share = host::stolen().saturating_sub(stolen).as_secs_f64() / seconds;
     let grade = if share < 0.02 {
@@ -159,15 +161,23 @@ async fn steal() -> Finding {
 }
 
 fn files() -> Finding {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let grade = if limit >= 4096 {
-        Grade::Good
-    } else {
-        Grade::Bad
+    let limit = getrlimit(Resource::Nofile);
+    let (soft, hard) = (
+        limit.current.unwrap_or(u64::MAX),
+        limit.maximum.unwrap_or(u64::MAX),
+    );
+    let grade = match hard {
+        0..512 => Grade::Bad,
+        512..4096 => Grade::Note,
+        _ => Grade::Good,
     };
     advise(
-        finding("open files", grade, format!("at most {limit}")),
-        "four racing servers with 100 connections each need about 1,000: `ulimit -n 20000`",
+        finding(
+            "open files",
+            grade,
+            format!("{soft}, may be raised to {hard}"),
+        ),
+        "four racing servers with 100 connections each need about 530: `ulimit -n 20000`",
     )
 }
 
@@ -198,7 +208,12 @@ fn ports() -> Finding {
 }
 
 fn disk(workplace: &Workplace) -> Finding {
-    let free = rustix::fs::statvfs(&workplace.root).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
+    let cache = workplace.cache();
+    let place = cache
+        .ancestors()
+        .find(|folder| folder.is_dir())
+        .unwrap_or(&workplace.root);
+    let free = rustix::fs::statvfs(place).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
     let grade = match free >> 30 {
         0 => Grade::Bad,
         1..5 => Grade::Note,
@@ -208,7 +223,7 @@ fn disk(workplace: &Workplace) -> Finding {
         finding(
             "disk",
             grade,
-            format!("{:.1} GiB free here", gibibytes(free)),
+            format!("{:.1} GiB free for builds", gibibytes(free)),
         ),
         "each built version keeps its program; put `cache` in harness.toml on a larger disk",
     )
@@ -233,13 +248,19 @@ fn counters() -> Finding {
 
 /// Proves that a program can be started below a supervisor and is gone afterwards.
 async fn processes() -> Finding {
-    match process::version_of("sleep").await {
-        Some(_) => finding("processes", Grade::Good, "started, supervised and ended"),
-        None => finding(
-            "processes",
-            Grade::Bad,
-            "a test program could not be run below a supervisor",
-        ),
+    let spec = Spec {
+        program: "sh".to_owned(),
+        args: vec!["-c".to_owned(), ":".to_owned()],
+        cwd: std::env::temp_dir(),
+        env: process::base_environment(),
+        cpus: Vec::new(),
+    };
+    match process::capture(&spec, Duration::from_secs(10)).await {
+        Ok(captured) if captured.ended == Ended::Code(0) => {
+            finding("processes", Grade::Good, "started, supervised and ended")
+        }
+        Ok(captured) => finding("processes", Grade::Bad, format!("sh: {:?}", captured.ended)),
+        Err(error) => finding("processes", Grade::Bad, error.to_string()),
     }
 }
 

@@ -20,7 +20,7 @@ struct Row {
 
 pub(super) async fn run(workplace: &Workplace, arguments: &ListArgs) -> Result<Exit> {
     for matrix in matrices(workplace, &arguments.selected)? {
-        let newest = journal::list(&workplace.journals(&matrix.name))
+        let newest = journal::list(&workplace.journals(&matrix.0.name))
             .into_iter()
             .next();
         let run = newest.and_then(|path| journal::read(&path).ok());
@@ -28,12 +28,16 @@ pub(super) async fn run(workplace: &Workplace, arguments: &ListArgs) -> Result<E
         print(&match arguments.format {
             Format::Json => serde_json::to_string_pretty(&rows).unwrap_or_default(),
             Format::Human | Format::Md => text(&rows, run.as_ref()),
-        });
+        })?;
     }
     Ok(Exit::Done)
 }
 
-async fn rows(matrix: Matrix, arguments: &ListArgs, run: Option<&Run>) -> Result<Vec<Row>> {
+async fn rows(
+    matrix: (Matrix, String),
+    arguments: &ListArgs,
+    run: Option<&Run>,
+) -> Result<Vec<Row>> {
     let loaded = load(matrix, &arguments.selected).await?;
     let cells = &loaded.expansion.cells;
     let pairs = version::pairs(cells, &|_| true);

@@ -7,7 +7,7 @@ use crate::cli::{LogArgs, LogOf};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
-use crate::workplace::{self, Workplace};
+use crate::workplace::Workplace;
 
 pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
     let path = report::journal_of(workplace, arguments.matrix.as_deref())?;
@@ -38,7 +38,10 @@ pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
         )
         .hint("harness list"));
     };
-    print(&workplace::read(&log)?);
+    let bytes = std::fs::read(&log).map_err(|error| {
+        Error::new(Kind::Machine, format!("cannot read {}", log.display())).because(error)
+    })?;
+    print(&String::from_utf8_lossy(&bytes))?;
     Ok(Exit::Done)
 }
 

@@ -4,6 +4,7 @@
     reason = "the verbs look at files that a person names"
 )]
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::cli::{Cli, Selected, Verb};
@@ -26,7 +27,7 @@ mod run;
 pub async fn run(cli: Cli) -> Result<Exit> {
     let workplace = Workplace::open(cli.project.as_deref());
     match cli.verb {
-        Verb::Check(arguments) if arguments.print_schema.is_some() => Ok(check::schema(&arguments)),
+        Verb::Check(arguments) if arguments.print_schema.is_some() => check::schema(&arguments),
         Verb::Run(arguments) => run::run(&workplace?, &arguments).await,
         Verb::Build(arguments) => build::run(&workplace?, &arguments).await,
         Verb::List(arguments) => list::run(&workplace?, &arguments).await,
@@ -47,14 +48,16 @@ pub fn no_runtime(error: &std::io::Error) -> Error {
 pub struct Loaded {
     /// The matrix.
     pub matrix: Matrix,
+    /// The text that it was made of.
+    pub text: String,
     /// Its cells, and what was left out.
     pub expansion: Expansion,
     /// What the source had to say.
     pub warnings: Vec<String>,
 }
 
-/// Returns the matrices that the command line means, without asking any source yet.
-fn matrices(workplace: &Workplace, selected: &Selected) -> Result<Vec<Matrix>> {
+/// Returns the matrices that the command line means, each with its text, without asking any source yet.
+fn matrices(workplace: &Workplace, selected: &Selected) -> Result<Vec<(Matrix, String)>> {
     let named: Vec<PathBuf> = selected
         .what
         .iter()
@@ -66,7 +69,22 @@ fn matrices(workplace: &Workplace, selected: &Selected) -> Result<Vec<Matrix>> {
     } else {
         named
     };
-    files.iter().map(|file| workplace.matrix(file)).collect()
+    let matrices: Vec<_> = files
+        .iter()
+        .map(|file| workplace.matrix(file))
+        .collect::<Result<_>>()?;
+    let mut seen = BTreeSet::new();
+    for (matrix, _) in &matrices {
+        if !seen.insert(&matrix.name) {
+            return Err(Error::new(
+                Kind::Usage,
+                format!("two matrices are called {}", matrix.name),
+            )
+            .because("reports and journals are named by the matrix file, without its folder")
+            .hint("rename one of the files"));
+        }
+    }
+    Ok(matrices)
 }
 
 fn is_matrix(word: &str) -> bool {
@@ -76,12 +94,13 @@ fn is_matrix(word: &str) -> bool {
 }
 
 /// Asks the source which versions there are and selects among them.
-async fn load(matrix: Matrix, selected: &Selected) -> Result<Loaded> {
+async fn load((matrix, text): (Matrix, String), selected: &Selected) -> Result<Loaded> {
     let selection = selection(selected)?;
     let available = source::available(&matrix).await?;
     let expansion = expand::expand(&matrix, &available.names, &selection)?;
     Ok(Loaded {
         matrix,
+        text,
         expansion,
         warnings: available.warnings,
     })
@@ -130,11 +149,15 @@ fn axis_value(text: &str) -> Result<(String, String)> {
         })
 }
 
-/// Writes data to stdout; a reader that has gone away ends us quietly.
-fn print(text: &str) {
-    use std::io::Write;
+/// Writes data to stdout. A reader that has gone away is no error; a full disk is.
+fn print(text: &str) -> Result<()> {
+    use std::io::{ErrorKind, Write};
     let mut stdout = std::io::stdout().lock();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
-    let written = write!(stdout, "{text}{newline}").and_then(|()| stdout.flush());
-    drop(written);
+    match write!(stdout, "{text}{newline}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::new(Kind::Machine, "cannot write to stdout").because(error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
 }

@@ -19,14 +19,14 @@ pub(super) fn run(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit>
     let report = Report::new(&run, &judgement);
     match &arguments.output {
         Some(file) => workplace::write(file, &rendered(&report, arguments.format))?,
-        None => show(&report, arguments.format),
+        None => show(&report, arguments.format)?,
     }
     Ok(super::run::exit_of(&judgement))
 }
 
 /// Writes a report to stdout.
-pub(super) fn show(report: &Report, format: Format) {
-    print(&rendered(report, format));
+pub(super) fn show(report: &Report, format: Format) -> Result<()> {
+    print(&rendered(report, format))
 }
 
 fn rendered(report: &Report, format: Format) -> String {

@@ -8,21 +8,23 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::{Loaded, load, matrices};
-use crate::cli::{Format, RunArgs};
-use crate::error::Result;
+use crate::cli::RunArgs;
+use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::host;
-use crate::journal::{self, CpuPlan, Header, Journal, MatrixFacts, Record, Run, SCHEMA, Summary};
-use crate::live::Live;
-use crate::matrix::{Matrix, Stop};
+use crate::journal::{self, Header, Journal, MatrixFacts, Record, Run, SCHEMA, Summary};
+use crate::live::{self, Live};
+use crate::matrix::{Design, Matrix, Stop};
 use crate::pipeline::{self, Recorder};
 use crate::process;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::report::Report;
 use crate::source;
 use crate::verdict::{Judgement, Verdict};
 use crate::workplace::{self, Workplace};
 
+/// Open files that the program itself needs beside the load's sockets.
+const OWN_FILES: u64 = 128;
 /// Versions and sessions of `--quick`.
 const QUICK_VERSIONS: usize = 3;
 const QUICK_SESSIONS: u32 = 4;
@@ -32,58 +34,138 @@ pub(super) async fn run(workplace: &Workplace, arguments: &RunArgs) -> Result<Ex
     let matrices = matrices(workplace, &arguments.selected)?;
     let lock = workplace.lock()?;
     workplace.empty_scratch(&lock)?;
-    for mut matrix in matrices {
+    for (mut matrix, text) in matrices {
         adjust(&mut matrix, arguments);
-        worst = worse(worst, run_one(workplace, matrix, arguments).await?);
+        worst = worse(worst, run_one(workplace, (matrix, text), arguments).await?);
     }
     Ok(worst)
 }
 
-async fn run_one(workplace: &Workplace, matrix: Matrix, arguments: &RunArgs) -> Result<Exit> {
+async fn run_one(
+    workplace: &Workplace,
+    matrix: (Matrix, String),
+    arguments: &RunArgs,
+) -> Result<Exit> {
     let mut progress = Progress::new();
     progress.doing(&format!(
         "{}: asking which versions there are",
-        matrix.title
+        matrix.0.title
     ));
     let loaded = load(matrix, &selected(arguments)).await?;
     loaded
         .warnings
         .iter()
         .for_each(|warning| progress.say(&format!("warning: {warning}")));
-    let cpus = host::cpu_plan(
-        arguments
-            .server_cpus
-            .clone()
-            .or_else(|| loaded.matrix.start.cpus.clone()),
-        arguments.load_cpus.clone(),
-    )?;
-    let header = header(workplace, &loaded, &cpus, arguments).await?;
-    let mut recorder = open_journal(workplace, header, arguments.fresh)?;
-    let shown = recorder.journal.path().strip_prefix(&workplace.root);
-    progress.say(&format!(
-        "journal {}",
-        shown.unwrap_or(recorder.journal.path()).display()
-    ));
+    needs(&loaded.matrix)?;
+    let header = header(workplace, &loaded, arguments).await?;
     let bench = Arc::new(Live::new(
         workplace,
         loaded,
-        cpus,
-        &recorder.run.header.run,
+        header.cpus.clone(),
+        &header.run,
     )?);
+    let mut recorder = built(workplace, &bench, header, arguments, &mut progress).await?;
     let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
-    pipeline::build(
-        &bench,
-        &mut recorder,
-        host::allowed_cpus().len(),
-        &mut watch,
-    )
-    .await?;
     let judgement = pipeline::measure(&*bench, &mut recorder, &mut watch).await?;
     progress.finish();
-    let exit = exit_of(&judgement);
-    recorder.record(Record::Summary(summary(&judgement, exit)))?;
-    publish(workplace, &recorder.run, &judgement, arguments.format)?;
+    end(workplace, recorder, &judgement, arguments)
+}
+
+/// Opens the journal to write and has every cell built.
+async fn built(
+    workplace: &Workplace,
+    bench: &Arc<Live>,
+    header: Header,
+    arguments: &RunArgs,
+    progress: &mut Progress,
+) -> Result<Recorder> {
+    let parallel = host::allowed_cpus().len();
+    if let Some(mut recorder) = go_on(workplace, &header, arguments)? {
+        let held = recorder.run.sessions.len();
+        progress.say(&format!(
+            "going on with {}: {held} sessions held",
+            recorder.run.header.run
+        ));
+        let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
+        if pipeline::build(bench, &mut recorder, parallel, &mut watch).await? {
+            return Ok(recorder);
+        }
+        progress.say("what is built differs from what was measured so far: a new run begins");
+    }
+    let path = workplace
+        .journals(&header.matrix.name)
+        .join(format!("{}.jsonl", header.run));
+    let journal = Journal::create(&path, &header)?;
+    progress.say(&format!("journal {}", shown(workplace, &path)));
+    let mut recorder = Recorder {
+        run: Run::new(header),
+        journal,
+    };
+    let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
+    pipeline::build(bench, &mut recorder, parallel, &mut watch).await?;
+    Ok(recorder)
+}
+
+/// Writes the report, then closes the journal: a run whose report could not be written is not at its end.
+fn end(
+    workplace: &Workplace,
+    mut recorder: Recorder,
+    judgement: &Judgement,
+    arguments: &RunArgs,
+) -> Result<Exit> {
+    let exit = exit_of(judgement);
+    let summary = Record::Summary(summary(judgement, exit));
+    recorder.run.apply(summary.clone());
+    let report = Report::new(&recorder.run, judgement);
+    let file = workplace
+        .reports()
+        .join(report_name(&recorder.run.header, arguments));
+    workplace::write(&file, &report.markdown())?;
+    recorder.journal.append(&summary)?;
+    super::report::show(&report, arguments.format)?;
+    progress::line(&format!("report  {}", shown(workplace, &file)));
     Ok(exit)
+}
+
+/// The report of a part of the matrix does not take the place of the whole one's.
+fn report_name(header: &Header, arguments: &RunArgs) -> String {
+    let selected = &arguments.selected;
+    let versions = selected.what.iter().any(|word| !super::is_matrix(word));
+    let part = versions
+        || arguments.quick
+        || selected.select.is_some()
+        || selected.last.is_some()
+        || selected.limit.is_some()
+        || !selected.only.is_empty()
+        || !selected.skip.is_empty();
+    let end = if part { "-part.md" } else { ".md" };
+    format!("{}{end}", header.matrix.name)
+}
+
+fn shown(workplace: &Workplace, path: &Path) -> String {
+    path.strip_prefix(&workplace.root)
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+/// Makes sure, before anything is built, that the run can be held at all.
+fn needs(matrix: &Matrix) -> Result<()> {
+    for (name, value) in live::environment(&matrix.start) {
+        if value.is_none() {
+            return Err(Error::new(
+                Kind::Configuration,
+                format!("the environment variable {name} is not set"),
+            )
+            .because(format!("`[start]` of {} names it", matrix.file.display()))
+            .hint(format!("{name}=… harness run {}", matrix.file.display())));
+        }
+    }
+    let servers = match matrix.sessions.design {
+        Design::Race => matrix.sessions.group,
+        Design::Solo => 1,
+    };
+    host::allow_open_files(u64::from(matrix.load.connections) * servers as u64 + OWN_FILES)
 }
 
 /// The command line's selection; a quick run takes few versions unless told otherwise.
@@ -115,40 +197,36 @@ fn adjust(matrix: &mut Matrix, arguments: &RunArgs) {
     }
 }
 
-/// Goes on with the newest unfinished journal of the same plan on the same machine, or begins a new one.
-fn open_journal(workplace: &Workplace, header: Header, fresh: bool) -> Result<Recorder> {
-    let folder = workplace.journals(&header.matrix.name);
-    if let Some(path) = unfinished(&folder, &header).filter(|_| !fresh) {
-        let (journal, run) = Journal::resume(&path, host::now())?;
-        return Ok(Recorder { run, journal });
+/// Takes up the newest unfinished run of the same plan on the same machine, if there is one.
+fn go_on(workplace: &Workplace, header: &Header, arguments: &RunArgs) -> Result<Option<Recorder>> {
+    if arguments.fresh {
+        return Ok(None);
     }
-    let journal = Journal::create(&folder.join(format!("{}.jsonl", header.run)), &header)?;
-    Ok(Recorder {
-        run: Run::new(header),
-        journal,
-    })
+    let journals = journal::list(&workplace.journals(&header.matrix.name)).into_iter();
+    let unfinished = |path: &PathBuf| {
+        journal::read(path).is_ok_and(|run| {
+            let seeded = arguments.seed.is_none_or(|seed| seed == run.header.seed);
+            run.summary.is_none() && seeded && same_plan(&run.header, header)
+        })
+    };
+    let Some(path) = journals.into_iter().find(unfinished) else {
+        return Ok(None);
+    };
+    let (journal, run) = Journal::resume(&path, host::now())?;
+    Ok(Some(Recorder { run, journal }))
 }
 
-/// Returns the newest journal if its run did not end and was planned exactly as this one.
-fn unfinished(folder: &Path, wanted: &Header) -> Option<PathBuf> {
-    let path = journal::list(folder).into_iter().next()?;
-    let run = journal::read(&path).ok()?;
-    let same = run.header.matrix.hash == wanted.matrix.hash
-        && run.header.cells == wanted.cells
-        && run.header.workload_key == wanted.workload_key
-        && run.header.machine.class == wanted.machine.class
-        && run.header.cpus == wanted.cpus
-        && run.header.sessions == wanted.sessions
-        && run.header.harness == wanted.harness;
-    (same && run.summary.is_none()).then_some(path)
+fn same_plan(one: &Header, other: &Header) -> bool {
+    one.matrix.hash == other.matrix.hash
+        && one.cells == other.cells
+        && one.workload_key == other.workload_key
+        && one.machine.class == other.machine.class
+        && one.cpus == other.cpus
+        && one.sessions == other.sessions
+        && one.harness == other.harness
 }
 
-async fn header(
-    workplace: &Workplace,
-    loaded: &Loaded,
-    cpus: &CpuPlan,
-    arguments: &RunArgs,
-) -> Result<Header> {
+async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> Result<Header> {
     let matrix = &loaded.matrix;
     let mut machine = host::machine();
     for &tool in source::tools(&matrix.source.kind) {
@@ -180,7 +258,11 @@ async fn header(
                 .strip_prefix(&workplace.root)
                 .unwrap_or(&matrix.file)
                 .to_owned(),
-            hash: hash(&workplace.matrix_text(&matrix.file)?),
+            hash: hash(&format!(
+                "{}\0{:?}",
+                loaded.text,
+                live::environment(&matrix.start)
+            )),
             modified: commit.as_ref().is_some_and(|(_, modified)| *modified),
             commit: commit.map(|(commit, _)| commit),
         },
@@ -190,7 +272,13 @@ async fn header(
         sessions: matrix.sessions,
         rule: matrix.verdict,
         machine,
-        cpus: cpus.clone(),
+        cpus: host::cpu_plan(
+            arguments
+                .server_cpus
+                .clone()
+                .or_else(|| matrix.start.cpus.clone()),
+            arguments.load_cpus.clone(),
+        )?,
         cells: loaded.expansion.cells.clone(),
     })
 }
@@ -273,21 +361,4 @@ fn worse(one: Exit, other: Exit) -> Exit {
         Exit::CannotRun | Exit::Usage | Exit::Interrupted | Exit::Terminated | Exit::Bug => 3,
     };
     if rank(other) > rank(one) { other } else { one }
-}
-
-/// Writes the report beside the journal's folder and the result to stdout.
-fn publish(workplace: &Workplace, run: &Run, judgement: &Judgement, format: Format) -> Result<()> {
-    let report = Report::new(run, judgement);
-    let file = workplace
-        .reports()
-        .join(format!("{}.md", run.header.matrix.name));
-    workplace::write(&file, &report.markdown())?;
-    super::report::show(&report, format);
-    Progress::new().say(&format!(
-        "report  {}",
-        file.strip_prefix(&workplace.root)
-            .unwrap_or(&file)
-            .display()
-    ));
-    Ok(())
 }

@@ -195,6 +195,22 @@ pub struct Start {
     pub port: Option<u16>,
 }
 
+impl Start {
+    /// Returns every template in it.
+    pub fn templates(&self) -> impl Iterator<Item = &str> {
+        let words = match &self.cmd {
+            Command::Argv(words) => words.iter().map(String::as_str).collect(),
+            Command::Shell(line) => vec![line.as_str()],
+        };
+        let more = self
+            .cwd
+            .as_deref()
+            .into_iter()
+            .chain(self.env.values().map(String::as_str));
+        words.into_iter().chain(more)
+    }
+}
+
 /// The signal that asks a server to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]

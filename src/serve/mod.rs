@@ -15,6 +15,7 @@ use crate::host;
 use crate::matrix::{Check, Ready, StopSignal, Workload};
 use crate::outcome::{Class, Gap, GapKind, Outcome};
 use crate::process::{Child, Ended, Spec};
+use crate::source;
 
 pub mod probe;
 pub mod tree;
@@ -22,8 +23,15 @@ pub mod tree;
 use probe::{Answer, Trouble};
 use tree::Tree;
 
-/// First and longest pause between two looks whether the server is ready.
+/// Pause between two looks whether the server is ready: at first short, because start-up time is measured by it, and
+/// longer for a server that is slow to start anyway.
 const POLL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
+/// How long the short pause lasts.
+const POLL_SHORT: Duration = Duration::from_secs(2);
+/// Shortest time that an answer of the probe is given, at the deadline too.
+const LEAST_ANSWER: Duration = Duration::from_millis(250);
+/// How long the end of a server may take to be told of, once connections to it have failed.
+const END_TOLD: Duration = Duration::from_millis(500);
 /// Longest wait for one answer of the probe.
 const ANSWER: Duration = Duration::from_secs(5);
 /// Longest wait for the port to be free again.
@@ -83,8 +91,14 @@ pub async fn start(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
     if is_taken(launch.address) {
         return Ok(Err(port_taken(launch.address)));
     }
+    // What a killed session has left there would be taken for this launch's words.
+    drop(std::fs::remove_file(&launch.log));
     let mut child = match Child::spawn(&launch.spec, &launch.log, &launch.log).await? {
         Ok(child) => child,
+        // A program that is looked for on the path is a tool of the machine's, not a part of the version.
+        Err(reason) if !launch.spec.program.contains('/') => {
+            return Err(source::cannot_start(&launch.spec.program, &reason));
+        }
         Err(reason) => return Ok(Err(not_started(launch, &reason))),
     };
     let answer = tokio::select! {
@@ -131,10 +145,15 @@ impl Instance {
         }
     }
 
-    /// Returns how the server ended, if it has.
-    pub async fn has_ended(&mut self) -> Option<Ended> {
-        // A report that is there already is read at once; the zero time-out keeps us from waiting for one.
-        tokio::time::timeout(Duration::ZERO, self.child.ended())
+    /// Returns how the server ended, if it has. Where connections to it have failed, that may take a moment to be told.
+    pub async fn has_ended(&mut self, connections_failed: bool) -> Option<Ended> {
+        let patience = if connections_failed {
+            END_TOLD
+        } else {
+            Duration::ZERO
+        };
+        // A report that is there already is read at once, whatever the patience.
+        tokio::time::timeout(patience, self.child.ended())
             .await
             .ok()
     }
@@ -150,24 +169,51 @@ impl Instance {
     }
 }
 
-/// Asks until the right answer comes or the time is up.
+/// Asks until the right answer comes or the time is up: first on the path that tells that the server is ready, where
+/// that is another one, then on the path of the load.
 async fn until_ready(launch: &Launch<'_>, started: Duration) -> Outcome<Answer> {
     let deadline = started + launch.ready.timeout;
-    let mut pause = POLL.0;
+    let workload = launch.workload;
+    if launch.ready.path != workload.path {
+        let check = Check {
+            status: launch.check.status,
+            body: None,
+            body_regex: None,
+            same_length: false,
+        };
+        until_answered(launch, &launch.ready.path, &check, (started, deadline)).await?;
+    }
+    until_answered(launch, &workload.path, launch.check, (started, deadline)).await
+}
+
+async fn until_answered(
+    launch: &Launch<'_>,
+    path: &str,
+    check: &Check,
+    (started, deadline): (Duration, Duration),
+) -> Outcome<Answer> {
+    let mut wrong = None;
     loop {
         let left = deadline.saturating_sub(host::monotonic());
-        let timeout = left.min(ANSWER);
-        let path = &launch.ready.path;
-        let trouble =
-            match probe::ask(launch.address, path, launch.workload, launch.check, timeout).await {
-                Ok(answer) => return Ok(answer),
-                Err(trouble) => trouble,
-            };
+        let timeout = left.clamp(LEAST_ANSWER, ANSWER);
+        let trouble = match probe::ask(launch.address, path, launch.workload, check, timeout).await
+        {
+            Ok(answer) => return Ok(answer),
+            Err(trouble) => trouble,
+        };
+        // A wrong answer says more than the silence at the deadline.
+        if matches!(trouble, Trouble::Wrong(_)) {
+            wrong = Some(trouble.clone());
+        }
+        let pause = if host::since(started) < POLL_SHORT {
+            POLL.0
+        } else {
+            POLL.1
+        };
         if left <= pause {
-            return Err(not_ready(launch, &trouble));
+            return Err(not_ready(launch, &wrong.unwrap_or(trouble)));
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(POLL.1);
     }
 }
 

@@ -92,8 +92,14 @@ fn request(
 ) -> Result<Request<Full<Bytes>>, Trouble> {
     let mut request = Request::builder()
         .method(workload.method.as_str())
-        .uri(path)
-        .header("host", address.to_string());
+        .uri(path);
+    if !workload
+        .headers
+        .keys()
+        .any(|name| name.eq_ignore_ascii_case("host"))
+    {
+        request = request.header("host", address.to_string());
+    }
     for (name, value) in &workload.headers {
         request = request.header(name, value);
     }

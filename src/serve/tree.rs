@@ -1,6 +1,6 @@
 //! What a process tree uses: CPU time, memory, threads, and the socket it listens on.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use nix::time::clock_getcpuclockid;
@@ -32,12 +32,13 @@ impl Tree {
         self.members = descendants(self.root);
     }
 
-    /// Returns the CPU time that the known processes have used, threads that have ended included.
+    /// Returns the CPU time of each known process, threads that have ended included.
     ///
     /// The kernel's CPU clock of a process counts in nanoseconds and keeps the time of ended threads, which a sum over
-    /// `/proc/PID/task/*/schedstat` loses. Children that have ended since the list was made are not counted.
-    pub fn cpu(&self) -> Duration {
-        self.members.iter().filter_map(|&pid| cpu_of(pid)).sum()
+    /// `/proc/PID/task/*/schedstat` loses. Processes that began since the list was made are not among them.
+    pub fn cpu(&self) -> CpuTimes {
+        let time = |&pid: &Pid| cpu_of(pid).map(|time| (pid.as_raw_pid(), time));
+        CpuTimes(self.members.iter().filter_map(time).collect())
     }
 
     /// Returns memory, threads and processes of the whole tree now; CPU time is the caller's to fill in.
@@ -77,6 +78,21 @@ impl Tree {
                     })
                 })
         })
+    }
+}
+
+/// The CPU times of a tree's processes at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuTimes(BTreeMap<i32, Duration>);
+
+impl CpuTimes {
+    /// Returns the CPU time used since an earlier moment, s. Each process is held against itself: one that has ended in
+    /// between adds nothing and takes nothing away.
+    pub fn seconds_since(&self, earlier: &Self) -> f64 {
+        let used = |(pid, time): (&i32, &Duration)| {
+            time.saturating_sub(earlier.0.get(pid).copied().unwrap_or_default())
+        };
+        self.0.iter().map(used).sum::<Duration>().as_secs_f64()
     }
 }
 
@@ -125,7 +141,21 @@ mod tests {
         })
         .join()
         .unwrap();
-        assert!(tree.cpu() > before + Duration::from_millis(1));
+        assert!(tree.cpu().seconds_since(&before) > 0.001);
+    }
+
+    #[test]
+    fn a_process_that_has_ended_takes_nothing_away() {
+        let times = |list: &[(i32, u64)]| {
+            CpuTimes(
+                list.iter()
+                    .map(|&(pid, ms)| (pid, Duration::from_millis(ms)))
+                    .collect(),
+            )
+        };
+        let earlier = times(&[(1, 100), (2, 5000)]);
+        let later = times(&[(1, 350), (3, 50)]);
+        assert!((later.seconds_since(&earlier) - 0.3).abs() < 1e-9);
     }
 
     #[test]

@@ -1,0 +1,180 @@
+//! What was wrong with a server under load, from what the client counted. Pure.
+
+use crate::matrix::Workload;
+use crate::outcome::{ErrorKind, Gap, GapKind, LoadFigures};
+use crate::process::Ended;
+use crate::serve::how_it_ended;
+
+/// A kept connection that the server closes without a word is opened again and its request sent again, as HTTP has it; a
+/// server that does so more often than in this share of its answers loses requests.
+const RESENT_SHARE: f64 = 0.01;
+
+/// Returns whether most failures were of the client's own system calls: then nothing is known of the server.
+pub(super) fn is_clients(load: &LoadFigures) -> bool {
+    count(load, ErrorKind::Client) * 2 > load.failed()
+}
+
+/// Returns what was wrong with a server under load; none if its figures count.
+pub(super) fn under_load(
+    load: &LoadFigures,
+    ended: Option<&Ended>,
+    workload: &Workload,
+) -> Option<Gap> {
+    if let Some(ended) = ended {
+        let (how, answers) = (how_it_ended(ended), load.answers);
+        let cause = format!("the server {how} under load, after {answers} answers");
+        return Some(Gap::new(GapKind::Crashed, cause));
+    }
+    let failed = load.failed();
+    if count(load, ErrorKind::PortsExhausted) * 2 > failed {
+        let cause = "the client ran out of local ports; this is not the server's fault";
+        return Some(Gap::new(GapKind::PortsExhausted, cause));
+    }
+    if load.answers == 0 {
+        return Some(no_answer(load));
+    }
+    let total = load.answers + failed;
+    if share(failed, total) > workload.max_error_rate {
+        let cause = format!("{failed} of {total} requests failed{}", in_words(load));
+        return Some(Gap::new(GapKind::Errors, cause));
+    }
+    if share(load.resent, load.answers) > RESENT_SHARE {
+        let (resent, answers) = (load.resent, load.answers);
+        let cause = format!(
+            "{resent} kept connections were dropped under {answers} answers without a word"
+        );
+        return Some(Gap::new(GapKind::Errors, cause));
+    }
+    None
+}
+
+fn no_answer(load: &LoadFigures) -> Gap {
+    let wrong = count(load, ErrorKind::BadStatus) + count(load, ErrorKind::BadLength);
+    let kind = if wrong > 0 {
+        GapKind::Errors
+    } else {
+        GapKind::Stalled
+    };
+    Gap::new(
+        kind,
+        format!("no right answer under load{}", in_words(load)),
+    )
+}
+
+fn count(load: &LoadFigures, kind: ErrorKind) -> u64 {
+    load.errors.get(&kind).copied().unwrap_or(0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+/// Returns the failures by kind in brackets: " (reset 3, timeout 1)"; nothing where there are none.
+pub(super) fn in_words(load: &LoadFigures) -> String {
+    let name = |kind: &ErrorKind| serde_json::to_value(kind).unwrap_or_default();
+    let words: Vec<String> = load
+        .errors
+        .iter()
+        .map(|(kind, count)| format!("{} {count}", name(kind).as_str().unwrap_or("other")))
+        .collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", words.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::matrix::Stop;
+
+    fn workload(max_error_rate: f64) -> Workload {
+        Workload {
+            name: "hello".to_owned(),
+            method: "GET".to_owned(),
+            path: "/".to_owned(),
+            headers: BTreeMap::new(),
+            body: None,
+            connections: 1,
+            keep_alive: true,
+            stop: Stop::Requests(1),
+            warmup_answers: 0,
+            warmup_at_most: Duration::ZERO,
+            window: Duration::from_millis(250),
+            timeout: Duration::from_secs(1),
+            max_error_rate,
+        }
+    }
+
+    fn figures(answers: u64, errors: &[(ErrorKind, u64)]) -> LoadFigures {
+        LoadFigures {
+            answers,
+            seconds: 1.0,
+            errors: errors.iter().copied().collect(),
+            ..LoadFigures::default()
+        }
+    }
+
+    fn kind(load: &LoadFigures, ended: Option<&Ended>, rate: f64) -> Option<GapKind> {
+        under_load(load, ended, &workload(rate)).map(|gap| gap.kind)
+    }
+
+    #[test]
+    fn a_clean_load_has_no_fault() {
+        assert_eq!(kind(&figures(100, &[]), None, 0.0), None);
+    }
+
+    #[test]
+    fn a_dead_server_has_crashed_however_many_answers_it_gave() {
+        let load = figures(4352, &[(ErrorKind::Reset, 1)]);
+        let gap = under_load(&load, Some(&Ended::Code(1)), &workload(1.0)).unwrap();
+        assert_eq!(gap.kind, GapKind::Crashed);
+        assert!(gap.cause.contains("after 4352 answers"), "{}", gap.cause);
+    }
+
+    #[test]
+    fn silence_is_a_stall_and_wrong_answers_are_errors() {
+        assert_eq!(kind(&figures(0, &[]), None, 0.0), Some(GapKind::Stalled));
+        let wrong = figures(0, &[(ErrorKind::BadStatus, 9)]);
+        assert_eq!(kind(&wrong, None, 0.0), Some(GapKind::Errors));
+    }
+
+    #[test]
+    fn errors_count_against_the_allowed_rate() {
+        let load = figures(99, &[(ErrorKind::Closed, 1)]);
+        assert_eq!(kind(&load, None, 0.0), Some(GapKind::Errors));
+        assert_eq!(kind(&load, None, 0.01), None);
+    }
+
+    #[test]
+    fn the_clients_own_failures_are_never_the_servers_fault() {
+        for answers in [0, 10] {
+            let ports = figures(
+                answers,
+                &[(ErrorKind::PortsExhausted, 90), (ErrorKind::Closed, 1)],
+            );
+            assert_eq!(kind(&ports, None, 0.0), Some(GapKind::PortsExhausted));
+            assert!(is_clients(&figures(
+                answers,
+                &[(ErrorKind::Client, 9), (ErrorKind::Closed, 8)]
+            )));
+        }
+        assert!(!is_clients(&figures(10, &[(ErrorKind::Closed, 8)])));
+        assert!(!is_clients(&figures(10, &[])));
+    }
+
+    #[test]
+    fn connections_dropped_without_a_word_are_forgiven_only_while_they_are_few() {
+        let load = |resent| LoadFigures {
+            resent,
+            ..figures(1000, &[])
+        };
+        assert_eq!(kind(&load(10), None, 0.0), None);
+        assert_eq!(kind(&load(11), None, 0.0), Some(GapKind::Errors));
+    }
+}
