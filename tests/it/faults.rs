@@ -31,6 +31,11 @@ fn every_fault_ends_in_the_right_gap_and_leaves_no_process() {
         &versions,
         "[sessions]\ncount = 3\nsolo = 1\n[verdict]\nconfirm = false",
     );
+    world.change(
+        "faults.toml",
+        "[ready]\ntimeout = \"10s\"",
+        "[ready]\ntimeout = \"3s\"",
+    );
     let ended = world.run(&["run", "faults.toml"]);
     assert!(matches!(ended.code, Some(0 | 1 | 125)), "{ended:?}");
 

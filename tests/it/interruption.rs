@@ -132,3 +132,40 @@ fn servers(world: &World) -> Vec<String> {
         .filter(|process| process.contains("/out/server"))
         .collect()
 }
+
+#[test]
+fn another_server_than_was_measured_begins_a_new_run() {
+    let world = World::new();
+    world.write_faults(&["steady", "steady_again"], SESSIONS);
+    let mut child = world.start(&["run", "faults.toml"]);
+    until("a session is written down", || {
+        world.count("faults", "session") >= 1
+    });
+    send(&child, Signal::KILL);
+    child.wait().unwrap();
+    let source = std::fs::read_to_string(world.path().join("fault.rs")).unwrap();
+    world.write("fault.rs", &format!("{source}\n// changed\n"));
+    let ended = world.run(&["run", "faults.toml"]);
+    assert!(
+        ended.stderr.contains("a new run begins"),
+        "{}",
+        ended.stderr
+    );
+    let journals = std::fs::read_dir(world.path().join("reports/data/faults")).unwrap();
+    assert_eq!(journals.count(), 2);
+}
+
+#[test]
+fn an_unfinished_run_goes_on_even_after_another_was_finished() {
+    let world = World::new();
+    world.write_faults(&["steady", "steady_again"], SESSIONS);
+    let mut child = world.start(&["run", "faults.toml"]);
+    until("a session is written down", || {
+        world.count("faults", "session") >= 1
+    });
+    send(&child, Signal::KILL);
+    child.wait().unwrap();
+    world.run(&["run", "faults.toml", "steady"]);
+    let ended = world.run(&["run", "faults.toml"]);
+    assert!(ended.stderr.contains("going on with"), "{}", ended.stderr);
+}

@@ -8,5 +8,10 @@
 mod world;
 
 mod faults;
+mod foreign;
 mod interruption;
 mod messages;
+mod resuming;
+mod shipped;
+mod supervision;
+mod workloads;

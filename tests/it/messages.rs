@@ -205,3 +205,68 @@ fn the_verbs_that_look_work_on_a_finished_run() {
     let json = world.run(&["report", "faults.toml", "--format", "json"]);
     serde_json::from_str::<serde_json::Value>(&json.stdout).unwrap();
 }
+
+#[test]
+fn a_start_command_that_is_no_tool_of_the_machine_blames_no_version() {
+    let world = World::new();
+    world.write_faults(&["steady"], SESSIONS);
+    world.change(
+        "faults.toml",
+        "cmd = [\"{binary}\"",
+        "cmd = [\"no-such-runtime\"",
+    );
+    let ended = world.run(&["run", "faults.toml"]).expect(128);
+    assert!(ended.stderr.contains("no-such-runtime"), "{}", ended.stderr);
+    assert_eq!(world.count("faults", "session"), 0);
+}
+
+#[test]
+fn a_variable_of_the_environment_that_is_missing_is_said_before_anything_is_built() {
+    let world = World::new();
+    world.write_faults(&["steady"], SESSIONS);
+    world.change(
+        "faults.toml",
+        "\"{port}\"",
+        "\"{port}\", \"{env:SURELY_NOT_SET}\"",
+    );
+    let ended = world.run(&["run", "faults.toml"]).expect(128);
+    assert!(ended.stderr.contains("SURELY_NOT_SET"), "{}", ended.stderr);
+    assert!(world.journal("faults").is_none(), "nothing was begun");
+}
+
+#[test]
+fn two_matrices_of_one_name_are_refused() {
+    let world = World::new();
+    let file = world.write_faults(&["steady"], SESSIONS);
+    world.write("other/faults.toml", &std::fs::read_to_string(file).unwrap());
+    let ended = world
+        .run(&["run", "faults.toml", "other/faults.toml"])
+        .expect(129);
+    assert!(
+        ended.stderr.contains("two matrices are called faults"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_scratch_folder_of_somebody_else_is_left_alone() {
+    let world = World::new();
+    world.write_faults(&["steady"], SESSIONS);
+    world.write("harness.toml", "schema = 1\ncache = \"shared\"\n");
+    let kept = world.write("shared/scratch/kept", "somebody else's");
+    world.run(&["run", "faults.toml"]).expect(128);
+    assert!(kept.is_file());
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_end_a_run() {
+    let world = World::new();
+    world.write_faults(&["steady", "steady_again"], SESSIONS);
+    let mut child = world.start(&["run", "faults.toml"]);
+    drop(child.stderr.take());
+    drop(child.stdout.take());
+    let status = child.wait().unwrap();
+    assert!(matches!(status.code(), Some(0 | 1 | 125)), "{status:?}");
+    assert_eq!(world.count("faults", "summary"), 1);
+}

@@ -66,7 +66,7 @@ cmd = ["{{binary}}", "{{port}}"]
 stop = {{ signal = "TERM", grace = "300ms" }}
 
 [ready]
-timeout = "2s"
+timeout = "10s"
 
 [check]
 body = "Hello World\n"
@@ -76,13 +76,21 @@ connections = 4
 duration = "400ms"
 window = "50ms"
 warmup = {{ answers = 100, at_most = "600ms" }}
-timeout = "500ms"
+timeout = "5s"
 
 {more}
 "#,
             versions.join(", ")
         );
         self.write("faults.toml", &text)
+    }
+
+    /// Changes one text of a file, which must be there.
+    pub(crate) fn change(&self, name: &str, from: &str, to: &str) {
+        let path = self.path().join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{name} has no {from}");
+        std::fs::write(path, text.replace(from, to)).unwrap();
     }
 
     /// Returns the real program, ready to run in this world.
@@ -228,4 +236,11 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub(crate) fn send(child: &Child, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(child);
     rustix::process::kill_process(pid, signal).unwrap();
+}
+
+/// Returns a port that nobody holds and that the system does not hand out by itself, so that no other test gets it.
+pub(crate) fn unused_port() -> u16 {
+    let start = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (start..start + 1000).find(is_free).unwrap()
 }

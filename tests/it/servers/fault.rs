@@ -37,8 +37,15 @@ fn main() {
         let daemon = "setsid sleep 600 >/dev/null 2>&1 &";
         std::process::Command::new("sh").args(["-c", daemon]).status().expect("sh runs");
     }
-    let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
-    for stream in listener.incoming().flatten() {
+    let host = if cfg!(fault = "listens_everywhere") { "0.0.0.0" } else { "127.0.0.1" };
+    let listener = TcpListener::bind((host, port)).expect("the port is free");
+    let mut silent = Vec::new();
+    for (count, stream) in listener.incoming().flatten().enumerate() {
+        // The first connections are those of the probe.
+        if cfg!(fault = "serves_two") && count > 5 {
+            silent.push(stream);
+            continue;
+        }
         std::thread::spawn(move || serve(stream));
     }
 }
@@ -48,7 +55,11 @@ fn serve(stream: TcpStream) -> Option<()> {
     let mut writer = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
     loop {
-        let keep_alive = read_request(&mut reader)?;
+        let (path, keep_alive) = read_request(&mut reader)?;
+        if path == "/health" {
+            writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").ok()?;
+            continue;
+        }
         let count = ANSWERS.fetch_add(1, Ordering::Relaxed) + 1;
         if cfg!(fault = "dies_under_load") && count > 500 {
             eprintln!("fatal: out of patience");
@@ -68,9 +79,10 @@ fn serve(stream: TcpStream) -> Option<()> {
     }
 }
 
-/// Reads one request head. Returns whether the connection stays open after it, nothing at its end.
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<bool> {
+/// Reads one request head. Returns its path and whether the connection stays open after it, nothing at its end.
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(String, bool)> {
     let mut keep_alive = true;
+    let mut path = String::new();
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).ok()? == 0 {
@@ -79,8 +91,11 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<bool> {
         if line.to_ascii_lowercase().starts_with("connection: close") {
             keep_alive = false;
         }
+        if path.is_empty() {
+            path = line.split(' ').nth(1).unwrap_or("/").to_owned();
+        }
         if line == "\r\n" {
-            return Some(keep_alive);
+            return Some((path, keep_alive));
         }
     }
 }
