@@ -58,21 +58,40 @@ pub struct Selected {
     /// Which of the versions to take: all, last-patch-per-minor, last-per-major, last:N, every:N.
     #[arg(long, value_name = "RULE")]
     pub select: Option<String>,
-    /// Only the last N versions.
-    #[arg(long, value_name = "N")]
+    /// Only the last N of the wanted versions.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub last: Option<usize>,
-    /// At most N versions, the newest.
-    #[arg(long, value_name = "N")]
+    /// At most N of the selected versions, the newest.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub limit: Option<usize>,
     /// Only this value of an axis.
     #[arg(long, value_name = "AXIS=VALUE")]
     pub only: Vec<String>,
-    /// Leave these versions out.
-    #[arg(long, value_name = "VERSION")]
+    /// Leave out a version or a cell, by its exact name, or an axis's value as AXIS=VALUE; may be given again.
+    #[arg(long, value_name = "NAME")]
     pub skip: Vec<String>,
 }
 
-/// How data is written.
+/// Reads a number from 1 on.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("with none there is nothing to do".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}")),
+    }
+}
+
+/// How plain data is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum DataFormat {
+    /// For a person at a terminal.
+    #[default]
+    Human,
+    /// For a program.
+    Json,
+}
+
+/// How a report is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Format {
     /// For a person at a terminal.
@@ -94,8 +113,8 @@ pub struct RunArgs {
     /// A short run that proves that everything works: 3 versions, 4 short sessions.
     #[arg(long)]
     pub quick: bool,
-    /// Race sessions of each pair.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Race sessions of each pair, at least three.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub sessions: Option<u32>,
     /// Solo trials of each version.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -125,7 +144,7 @@ pub struct BuildArgs {
     pub selected: Selected,
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: DataFormat,
 }
 
 /// Arguments of `list`.
@@ -136,7 +155,7 @@ pub struct ListArgs {
     pub selected: Selected,
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: DataFormat,
 }
 
 /// Arguments of `check`.
@@ -150,7 +169,7 @@ pub struct CheckArgs {
     pub print_schema: Option<SchemaOf>,
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: DataFormat,
 }
 
 /// Which file a schema describes.
@@ -203,5 +222,5 @@ pub enum LogOf {
 pub struct DoctorArgs {
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: DataFormat,
 }

@@ -175,13 +175,23 @@ fn held(path: &Path, file: &mut File) -> Error {
 
 /// Reads a text file of the user's.
 pub fn read(file: &Path) -> Result<String> {
-    std::fs::read_to_string(file).map_err(|error| {
+    let cannot = || {
         Error::new(
             Kind::Configuration,
             format!("cannot read {}", file.display()),
         )
-        .because(error)
-        .hint("check the path; `harness check FILE` reads one matrix")
+    };
+    let bytes = std::fs::read(file).map_err(|error| {
+        cannot()
+            .because(error)
+            .hint("check the path; `harness check FILE` reads one matrix")
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.split(|&byte| byte == b'\n').count();
+        cannot()
+            .because(format!("line {line} is not UTF-8"))
+            .hint("save the file as UTF-8")
     })
 }
 

@@ -245,6 +245,27 @@ impl Bench<'_> {
     }
 }
 
+/// Returns the log of the newest build of a cell, whatever its key was.
+pub fn newest_log(cache: &Path, matrix: &str, cell: &str) -> Option<PathBuf> {
+    let begin = format!("{}-", folder::safe(cell));
+    let entries = std::fs::read_dir(cache.join("builds").join(folder::safe(matrix))).ok()?;
+    let logs = entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let name = entry.file_name().into_string().ok()?;
+        // After the cell's name comes the key and nothing else, or it is another cell's that begins alike.
+        let key = name
+            .strip_prefix(&begin)
+            .filter(|key| !key.contains('-'))?
+            .to_owned();
+        let log = entry.path().join("build.log");
+        let written = log.metadata().ok()?.modified().ok()?;
+        key.chars()
+            .all(|digit| digit.is_ascii_hexdigit())
+            .then_some((written, log))
+    });
+    logs.max().map(|(_, log)| log)
+}
+
 /// Returns whether a build's outcome is worth keeping: an artifact, or a gap that will not go away by itself. What a
 /// registry did not give today it may give tomorrow, and asking again is cheap.
 fn is_lasting(built: &Built) -> bool {

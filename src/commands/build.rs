@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{load, matrices, print};
-use crate::cli::{BuildArgs, Format};
+use crate::cli::{BuildArgs, DataFormat};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::host;
@@ -62,10 +62,10 @@ async fn build_one(
     progress.finish();
     results.sort_by_key(|(cell, _)| *cell);
     let lines = results.iter().map(|(cell, built)| match arguments.format {
-        Format::Json => {
+        DataFormat::Json => {
             serde_json::json!({ "cell": cells[*cell].id, "outcome": built }).to_string()
         }
-        Format::Human | Format::Md => line(&cells[*cell].id, built),
+        DataFormat::Human => line(&cells[*cell].id, built),
     });
     print(&lines.collect::<Vec<_>>().join("\n"))?;
     Ok(results

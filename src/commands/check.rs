@@ -1,10 +1,13 @@
 //! `harness check`: is the matrix right, and why is each version in or out?
 
 use super::{Loaded, load, matrices, print};
-use crate::cli::{CheckArgs, Format, SchemaOf};
-use crate::error::Result;
+use crate::cli::{CheckArgs, DataFormat, SchemaOf};
+use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
-use crate::matrix::schema;
+use crate::live;
+use crate::matrix::expand::Expansion;
+use crate::matrix::{Matrix, SourceKind, schema};
+use crate::version::Version;
 use crate::workplace::Workplace;
 
 pub(super) fn schema(arguments: &CheckArgs) -> Result<Exit> {
@@ -17,10 +20,20 @@ pub(super) fn schema(arguments: &CheckArgs) -> Result<Exit> {
 
 pub(super) async fn run(workplace: &Workplace, arguments: &CheckArgs) -> Result<Exit> {
     for matrix in matrices(workplace, &arguments.selected)? {
+        let missing = missing_here(&matrix.0);
+        if !missing.is_empty() {
+            return Err(missing.into_iter().fold(
+                Error::new(
+                    Kind::Configuration,
+                    format!("{} cannot run here", matrix.0.file.display()),
+                ),
+                Error::because,
+            ));
+        }
         let loaded = load(matrix, &arguments.selected).await?;
         print(&match arguments.format {
-            Format::Json => json(&loaded),
-            Format::Human | Format::Md => text(&loaded),
+            DataFormat::Json => json(&loaded),
+            DataFormat::Human => text(&loaded),
         })?;
     }
     Ok(Exit::Done)
@@ -44,15 +57,29 @@ fn text(loaded: &Loaded) -> String {
         };
         lines.push(format!("  in   {}{note}", cell.id));
     }
-    lines.extend(stretches(&expansion.left_out));
+    lines.extend(stretches(expansion));
     let (cells, out) = (expansion.cells.len(), expansion.left_out.len());
     lines.push(format!("{cells} cells in, {out} versions out"));
     lines.join("\n")
 }
 
-/// Returns a line for each stretch of versions that are left out for the same reason.
-fn stretches(left_out: &[(String, String)]) -> Vec<String> {
-    let same = |one: &(String, String), other: &(String, String)| one.1 == other.1;
+/// Returns a line for each stretch of versions that are left out for the same reason, none in between.
+fn stretches(expansion: &Expansion) -> Vec<String> {
+    let place = |name: &str| Version::semantic(name).and_then(|version| version.semver);
+    let kept: Vec<_> = expansion
+        .cells
+        .iter()
+        .filter_map(|cell| cell.version.semver.as_ref())
+        .collect();
+    let same = |one: &(String, String), other: &(String, String)| {
+        let between = match (place(&one.0), place(&other.0)) {
+            (Some(low), Some(high)) => kept
+                .iter()
+                .any(|version| low < **version && **version < high),
+            (None, _) | (_, None) => false,
+        };
+        one.1 == other.1 && !between
+    };
     let line = |stretch: &[(String, String)]| match stretch {
         [] => String::new(),
         [(version, why)] => format!("  out  {version}  {why}"),
@@ -63,7 +90,32 @@ fn stretches(left_out: &[(String, String)]) -> Vec<String> {
             )
         }
     };
-    left_out.chunk_by(same).map(line).collect()
+    expansion.left_out.chunk_by(same).map(line).collect()
+}
+
+/// Returns what a run of the matrix would stumble over on this machine.
+fn missing_here(matrix: &Matrix) -> Vec<String> {
+    let mut missing = Vec::new();
+    if let SourceKind::Crates { server, .. } = &matrix.source.kind
+        && !server.join("Cargo.toml").is_file()
+    {
+        missing.push(format!(
+            "`source.crates.server`: {} is no cargo project",
+            server.display()
+        ));
+    }
+    for input in matrix.build.inputs.iter().filter(|input| !input.exists()) {
+        missing.push(format!("`build.inputs`: {} is not there", input.display()));
+    }
+    for (name, _) in live::environment(&matrix.start)
+        .iter()
+        .filter(|(_, value)| value.is_none())
+    {
+        missing.push(format!(
+            "`start`: the environment variable {name} is not set"
+        ));
+    }
+    missing
 }
 
 fn json(loaded: &Loaded) -> String {

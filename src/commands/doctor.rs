@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::{Resource, getrlimit};
 
 use super::print;
-use crate::cli::{DoctorArgs, Format};
+use crate::cli::{DataFormat, DoctorArgs};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::host;
@@ -55,14 +55,27 @@ pub(super) async fn run(workplace: &Workplace, arguments: &DoctorArgs) -> Result
         findings.push(tool_version(tool, &matrices).await);
     }
     print(&match arguments.format {
-        Format::Json => serde_json::to_string_pretty(&findings).unwrap_or_default(),
-        Format::Human | Format::Md => text(&findings),
+        DataFormat::Json => serde_json::to_string_pretty(&findings).unwrap_or_default(),
+        DataFormat::Human => text(&findings),
     })?;
     let bad = findings.iter().any(|finding| finding.grade == Grade::Bad);
     Ok(if bad { Exit::CannotRun } else { Exit::Done })
 }
 
 fn text(findings: &[Finding]) -> String {
+    let bad = findings
+        .iter()
+        .filter(|finding| finding.grade == Grade::Bad)
+        .count();
+    let notes = findings
+        .iter()
+        .filter(|finding| finding.grade == Grade::Note)
+        .count();
+    let verdict = match (bad, notes) {
+        (0, 0) => "This machine is fit.".to_owned(),
+        (0, notes) => format!("This machine is fit, with {notes} things to know."),
+        (bad, _) => format!("This machine is not fit: {bad} things are in the way."),
+    };
     let line = |finding: &Finding| {
         let grade = match finding.grade {
             Grade::Good => "good",
@@ -74,7 +87,11 @@ fn text(findings: &[Finding]) -> String {
             .map_or(String::new(), |advice| format!("\n        {advice}"));
         format!("{grade}  {:14}  {}{advice}", finding.what, finding.found)
     };
-    findings.iter().map(line).collect::<Vec<_>>().join("\n")
+    let lines: Vec<String> = findings.iter().map(line).chain([verdict]).collect();
+    lines.join(
+        "
+",
+    )
 }
 
 fn finding(what: &'static str, grade: Grade, found: impl Into<String>) -> Finding {
@@ -132,7 +149,10 @@ fn governor() -> Finding {
 fn virtualisation() -> Finding {
     let machine = host::machine();
     let memory = machine.memory_bytes >> 20;
-    let found = format!("{}, {} cores, {memory} MiB", machine.cpu, machine.cores);
+    let found = format!(
+        "{}, {} cores, {memory} MiB, Linux {}",
+        machine.cpu, machine.cores, machine.kernel
+    );
     match machine.virtualisation {
         None => finding("machine", Grade::Good, found),
         Some(kind) => finding("machine", Grade::Note, format!("{found}; {kind}")),
@@ -266,7 +286,7 @@ async fn processes() -> Finding {
 
 /// Returns the programs to look for, those that the sources of the default matrices need among them.
 fn tools(matrices: &[Matrix]) -> Vec<&'static str> {
-    let mut tools = vec!["git", "cargo", "npm"];
+    let mut tools = vec!["git", "cargo", "cc", "npm"];
     tools.extend(
         matrices
             .iter()

@@ -1,7 +1,7 @@
 //! `harness list`: the cells in order with their state.
 
 use super::{load, matrices, print};
-use crate::cli::{Format, ListArgs};
+use crate::cli::{DataFormat, ListArgs};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
@@ -20,14 +20,12 @@ struct Row {
 
 pub(super) async fn run(workplace: &Workplace, arguments: &ListArgs) -> Result<Exit> {
     for matrix in matrices(workplace, &arguments.selected)? {
-        let newest = journal::list(&workplace.journals(&matrix.0.name))
-            .into_iter()
-            .next();
-        let run = newest.and_then(|path| journal::read(&path).ok());
+        let journals = journal::list(&workplace.journals(&matrix.0.name));
+        let run = journals.iter().find_map(|path| journal::read(path).ok());
         let rows = rows(matrix, arguments, run.as_ref()).await?;
         print(&match arguments.format {
-            Format::Json => serde_json::to_string_pretty(&rows).unwrap_or_default(),
-            Format::Human | Format::Md => text(&rows, run.as_ref()),
+            DataFormat::Json => serde_json::to_string_pretty(&rows).unwrap_or_default(),
+            DataFormat::Human => text(&rows, run.as_ref()),
         })?;
     }
     Ok(Exit::Done)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::{print, report};
+use crate::build;
 use crate::cli::{LogArgs, LogOf};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
@@ -10,25 +11,38 @@ use crate::journal::{self, Built, Launched, Run};
 use crate::workplace::Workplace;
 
 pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
-    let path = report::journal_of(workplace, arguments.matrix.as_deref())?;
-    let run = journal::read(&path)?;
-    let cell = run
-        .header
-        .cells
-        .iter()
-        .position(|cell| cell.id == arguments.cell);
-    let Some(cell) = cell else {
-        return Err(unknown(&run, &arguments.cell));
+    let matrix = match &arguments.matrix {
+        Some(file) => file.clone(),
+        None => workplace
+            .default_matrices()?
+            .into_iter()
+            .next()
+            .unwrap_or_default(),
     };
-    let log = [server_log(&run, cell), build_log(&run, cell)]
-        .into_iter()
-        .zip([LogOf::Server, LogOf::Build])
-        .filter(|(_, of)| arguments.of.is_none_or(|wanted| wanted == *of))
-        .find_map(|(log, _)| {
-            log.map(|log| workplace.root.join(log))
-                .filter(|log| log.is_file())
-        });
+    let name = matrix
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let run = report::journal_of(workplace, Some(&matrix)).and_then(|path| journal::read(&path));
+    let built = build::newest_log(&workplace.cache(), &name, &arguments.cell);
+    let log = match (&run, &built) {
+        // A build that no run has come to yet.
+        (Err(_), Some(_)) => built,
+        (Err(_), None) => None,
+        (Ok(run), _) => match run
+            .header
+            .cells
+            .iter()
+            .position(|cell| cell.id == arguments.cell)
+        {
+            Some(cell) => of_run(workplace, run, cell, arguments.of).or(built),
+            None if built.is_some() => built,
+            None => return Err(unknown(run, &arguments.cell)),
+        },
+    };
     let Some(log) = log else {
+        run?;
         return Err(Error::new(
             Kind::Configuration,
             format!("there is no log of {}", arguments.cell),
@@ -43,6 +57,18 @@ pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
     })?;
     print(&String::from_utf8_lossy(&bytes))?;
     Ok(Exit::Done)
+}
+
+/// Returns the log of a cell that a run knows.
+fn of_run(workplace: &Workplace, run: &Run, cell: usize, of: Option<LogOf>) -> Option<PathBuf> {
+    [server_log(run, cell), build_log(run, cell)]
+        .into_iter()
+        .zip([LogOf::Server, LogOf::Build])
+        .filter(|(_, kind)| of.is_none_or(|wanted| wanted == *kind))
+        .find_map(|(log, _)| {
+            log.map(|log| workplace.root.join(log))
+                .filter(|log| log.is_file())
+        })
 }
 
 fn unknown(run: &Run, cell: &str) -> Error {

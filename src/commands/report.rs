@@ -39,7 +39,11 @@ fn rendered(report: &Report, format: Format) -> String {
 
 /// Returns the terminal's width in columns; a wide page where there is no terminal.
 fn width() -> u16 {
-    rustix::termios::tcgetwinsize(std::io::stdout()).map_or(120, |size| size.ws_col.max(40))
+    match rustix::termios::tcgetwinsize(std::io::stdout()) {
+        // A terminal that does not know its width says 0.
+        Ok(size) if size.ws_col > 0 => size.ws_col.max(40),
+        Ok(_) | Err(_) => 120,
+    }
 }
 
 /// Returns whether colour helps: a terminal, and nobody said no.
@@ -47,7 +51,7 @@ fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty())
 }
 
-/// Returns the journal that is meant.
+/// Returns the journal that is meant: that file, or the newest one of a matrix that can be read.
 pub(super) fn journal_of(workplace: &Workplace, of: Option<&Path>) -> Result<PathBuf> {
     let matrix = match of {
         Some(path)
@@ -70,12 +74,29 @@ pub(super) fn journal_of(workplace: &Workplace, of: Option<&Path>) -> Result<Pat
         .to_string_lossy()
         .into_owned();
     let folder = workplace.journals(&name);
-    journal::list(&folder).into_iter().next().ok_or_else(|| {
-        Error::new(
+    let journals = journal::list(&folder);
+    let readable = journals.iter().find(|path| journal::read(path).is_ok());
+    match (readable, journals.first()) {
+        (Some(path), _) => Ok(path.clone()),
+        // None can be read: reading the newest says why.
+        (None, Some(newest)) => Ok(newest.clone()),
+        (None, None) => Err(no_journal(&matrix, &name, &folder)),
+    }
+}
+
+fn no_journal(matrix: &Path, name: &str, folder: &Path) -> Error {
+    if !matrix.is_file() {
+        return Error::new(
             Kind::Configuration,
-            format!("there is no journal of {name} yet"),
+            format!("cannot read {}", matrix.display()),
         )
-        .because(format!("{} holds none", folder.display()))
-        .hint(format!("harness run {}", matrix.display()))
-    })
+        .because("there is no such file")
+        .hint("name a matrix (*.toml) or a journal (*.jsonl)");
+    }
+    Error::new(
+        Kind::Configuration,
+        format!("there is no journal of {name} yet"),
+    )
+    .because(format!("{} holds none", folder.display()))
+    .hint(format!("harness run {}", matrix.display()))
 }

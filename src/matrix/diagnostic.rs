@@ -80,13 +80,23 @@ impl Texts<'_> {
             let more = problems.len() - SHOWN;
             text = format!("{text}\n\n… and {more} more problems");
         }
-        let file = self.file.1.display();
+        // `check` without a file reads harness.toml and the matrices that it names.
+        let is_project = self
+            .file
+            .1
+            .file_name()
+            .is_some_and(|name| name == "harness.toml");
+        let file = if is_project {
+            String::new()
+        } else {
+            format!(" {}", self.file.1.display())
+        };
         let count = match problems.len() {
             1 => "this".to_owned(),
             many => format!("these {many} problems"),
         };
         Error::new(Kind::Configuration, text)
-            .hint(format!("correct {count}, then `harness check {file}`"))
+            .hint(format!("correct {count}, then `harness check{file}`"))
     }
 
     fn show(&self, problem: &Problem) -> String {

@@ -361,7 +361,7 @@ confirm = false
     #[test]
     fn defaults_lie_under_the_file() {
         let defaults = "schema = 1\n[defaults.load]\nconnections = 7\nduration = \"9s\"\nheaders = { A = \"1\" }\n\
-                        [defaults.start]\ncmd = [\"x\"]\n[defaults.sessions]\ncount = 2\n";
+                        [defaults.start]\ncmd = [\"x\"]\n[defaults.sessions]\ncount = 5\n";
         let text = "schema = 1\n[source.npm]\npackage = \"node\"\n[load]\nrequests = 5\nheaders = { B = \"2\" }\n\
                     [sessions]\ncount = 3\n";
         let defaults = Some((defaults, Path::new("/p/harness.toml")));

@@ -73,7 +73,7 @@ fn read(text: &str) -> Result<Project, Vec<Problem>> {
 fn folders(project: &Project, tree: &Node) -> Vec<Problem> {
     let own = |path: &Path| {
         path.components()
-            .any(|part| matches!(part, Component::Normal(_)))
+            .any(|part| matches!(part, Component::Normal(_)) && !path.ends_with(".."))
     };
     let wrong = [("reports", &project.reports), ("cache", &project.cache)];
     let wrong = wrong.into_iter().filter(|(_, path)| !own(path));
@@ -83,7 +83,22 @@ fn folders(project: &Project, tree: &Node) -> Vec<Problem> {
         let problem = Problem::new(place, what, "this is not a name of a folder");
         Some(problem.help("write a folder inside the project, such as \"reports\" or \".harness\""))
     });
-    problems.collect()
+    let mut problems: Vec<Problem> = problems.collect();
+    let inside =
+        project.reports.starts_with(&project.cache) || project.cache.starts_with(&project.reports);
+    if let Some(node) = tree
+        .find(&["cache"])
+        .or_else(|| tree.find(&["reports"]))
+        .filter(|_| inside)
+    {
+        let what = "`cache` and `reports` need folders apart";
+        let why = "the cache may be deleted at any time, and journals with it";
+        problems.push(
+            Problem::new(node.at_value(), what, why)
+                .help("leave both out, or give them different names"),
+        );
+    }
+    problems
 }
 
 #[cfg(test)]
@@ -157,7 +172,7 @@ mod tests {
           |           ^^^^^^ not a key of this table
           |
           = help: `[defaults]` takes build, check, load, ready, sessions, start, verdict
-          try: correct these 5 problems, then `harness check /p/harness.toml`
+          try: correct these 5 problems, then `harness check`
         "#);
     }
 

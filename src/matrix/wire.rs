@@ -370,7 +370,7 @@ pub(super) struct Load {
     /// What comes before measuring: servers that compile themselves are slow at first.
     #[serde(default)]
     pub(super) warmup: Warmup,
-    /// The length of one window: a session's value is a robust mean over its windows.
+    /// The length of one window: what is recorded of a session in short slices, and how often warm-up is judged.
     #[schemars(extend("default" = "250ms"))]
     pub(super) window: Option<Span>,
     /// The longest wait for one answer.
@@ -397,8 +397,8 @@ pub(super) struct Warmup {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sessions {
-    /// Sessions of each pair of neighbours. More sessions show smaller changes.
-    #[schemars(range(min = 1, max = 1000), extend("default" = 10))]
+    /// Sessions of each pair of neighbours, at least three to decide anything. More sessions show smaller changes.
+    #[schemars(range(min = 3, max = 1000), extend("default" = 10))]
     pub(super) count: Option<u32>,
     /// Servers in one race at most.
     #[schemars(range(min = 2, max = 8), extend("default" = 4))]

@@ -36,7 +36,7 @@ pub(super) fn render(report: &Report) -> String {
 /// Returns the tables in the manner of the 2012 page.
 fn levels(report: &Report) -> String {
     let mut parts = vec![
-        "Fetches/sec of each version alone, fitted to solo trials and races; one release line in a row, newest first. `-` \
+        "Fetches/sec of each version, fitted to solo trials and races; one release line in a row, newest first. `-` \
          is a gap, its reason stands below; ▼ is a regression and ▲ an improvement against the version before."
             .to_owned(),
     ];
@@ -322,11 +322,11 @@ fn method(report: &Report) -> String {
 
 fn repeat(report: &Report) -> String {
     let ended = match report.ended {
-        Some(ended) => format!("ended {ended}"),
+        Some(ended) => format!("ended {ended:.0}"),
         None => "not ended".to_owned(),
     };
     format!(
-        "## Repeat\n\nRun {} by Harness {}, begun {}, {ended}; {} in order, seed {}. To repeat it:\n\n{}",
+        "## Repeat\n\nRun {} by Harness {}, begun {:.0}, {ended}; {} in order, seed {}. To repeat it:\n\n{}",
         code(&report.run),
         escape(&report.harness),
         report.started,

@@ -218,6 +218,8 @@ impl Report {
             words::count(status.gaps, "gap"),
             words::count(status.regressions, "regression"),
             words::count(status.improvements, "improvement"),
+            format!("{} the same", words::count(status.same, "pair")),
+            format!("{} unknown", status.unknown),
         ];
         if status.pending > 0 {
             parts.insert(

@@ -29,11 +29,18 @@ pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
         text.push_str(&step_line(step, colour));
         text.push('\n');
     }
-    if report.flagged().next().is_none() {
+    if report.pairs.is_empty() {
+        text.push_str("Nothing was compared.\n");
+    } else if report.flagged().next().is_none() {
         text.push_str("No step is flagged.\n");
     }
     for group in &report.gaps {
         text.push_str(&gap_line(group));
+        text.push('\n');
+    }
+    for warning in &report.warnings {
+        text.push_str("note: ");
+        text.push_str(&one_line(warning));
         text.push('\n');
     }
     text

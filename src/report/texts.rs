@@ -49,6 +49,11 @@ fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String
             "{pair}: {} uses less CPU than the other by itself, it waits for something; answers per second decide.",
             name(*cell)
         ),
+        Warning::SoloDisagrees { solo } => format!(
+            "{pair}: the solo trials point the other way ({:+.1} % answers per second alone). They are few and noisy; but \
+             a race shows versions that share a CPU, and sharing may cost one of them more. `--solo 10` tells more.",
+            solo.exp_m1() * 100.0
+        ),
         Warning::GeneratorBound { sessions } => format!(
             "{pair}: the load generator was the limit in {}, so answers per CPU second decide.",
             count(*sessions, "session")

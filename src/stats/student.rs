@@ -19,9 +19,12 @@ pub struct TTest {
     pub p: f64,
 }
 
-/// Tests whether differences have mean zero; none of fewer than two.
+/// Tests whether differences have mean zero; none of fewer than two, or where one of them is no finite number.
 pub fn paired(differences: &[f64]) -> Option<TTest> {
     let (mean, sd) = (mean(differences)?, sd(differences)?);
+    if !mean.is_finite() || !sd.is_finite() {
+        return None;
+    }
     let count = differences.len();
     let t = if mean == 0.0 {
         0.0
@@ -59,6 +62,7 @@ impl TTest {
 /// Returns the chance that |t| is at least this great with that many degrees of freedom; 1 of no degrees.
 pub fn two_sided_p(t: f64, freedom: usize) -> f64 {
     match StudentsT::new(0.0, 1.0, real(freedom)) {
+        Ok(_) if t.is_nan() => 1.0,
         Ok(_) if t.is_infinite() => 0.0,
         Ok(distribution) => 2.0 * distribution.sf(t.abs()),
         Err(_) => 1.0,

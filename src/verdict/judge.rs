@@ -3,11 +3,11 @@
 use super::bimodal::bimodal_cells;
 use super::evidence::{Evidence, gather};
 use super::levels;
-use super::state::{State, state};
+use super::state::{State, solo_samples, state};
 use super::{Comparison, Judgement, Verdict, Warning};
 use crate::journal::Run;
-use crate::matrix::Rule;
-use crate::stats::{TTest, Thresholds, holm, mean, paired, sessions_until, signed_rank_p};
+use crate::matrix::{Design, Rule};
+use crate::stats::{TTest, Thresholds, holm, mean, median, paired, sessions_until, signed_rank_p};
 use crate::version::{Pair, pairs};
 
 /// Fewer sessions than this decide nothing.
@@ -38,6 +38,11 @@ pub fn judge(run: &Run) -> Judgement {
     let mut comparisons = decide(evidence, &run.header.rule);
     for comparison in &mut comparisons {
         warn_of_few(comparison, run.header.sessions.count);
+    }
+    if run.header.sessions.design == Design::Race {
+        for comparison in &mut comparisons {
+            warn_of_solo(run, comparison);
+        }
     }
     let levels = levels::fit(run, &measured, &comparisons);
     let (mut gaps, mut pending) = (Vec::new(), Vec::new());
@@ -202,6 +207,27 @@ fn warn_of_few(comparison: &mut Comparison, planned: u32) {
         comparison
             .warnings
             .insert(0, Warning::FewSessions { held, planned });
+    }
+}
+
+/// Warns where a flagged pair's solo trials point the other way by as much as would be worth a flag.
+fn warn_of_solo(run: &Run, comparison: &mut Comparison) {
+    let level = |cell| {
+        let rates = solo_samples(run, cell).map(|sample| sample.load.fetches_per_second().ln());
+        median(&rates.collect::<Vec<_>>())
+    };
+    let pair = &comparison.pair;
+    let Some((baseline, candidate)) = level(pair.baseline).zip(level(pair.candidate)) else {
+        return;
+    };
+    let solo = candidate - baseline;
+    let against = match comparison.verdict {
+        Verdict::Regression => solo,
+        Verdict::Improvement => -solo,
+        Verdict::Same | Verdict::Unknown | Verdict::Incomparable => return,
+    };
+    if against >= run.header.rule.min_effect.ln_1p() {
+        comparison.warnings.push(Warning::SoloDisagrees { solo });
     }
 }
 

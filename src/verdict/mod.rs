@@ -97,6 +97,11 @@ pub enum Warning {
         /// The cell.
         cell: usize,
     },
+    /// The solo trials of a flagged pair point the other way: what races show may be a cost of sharing a CPU.
+    SoloDisagrees {
+        /// Log ratio of the median solo fetches/sec, candidate against baseline.
+        solo: f64,
+    },
     /// The load generator was the limit in this many sessions.
     GeneratorBound {
         /// Sessions.

@@ -153,6 +153,10 @@ impl Reader<'_> {
             }
             wire::Command::Shell(shell) => {
                 let line = shell.shell.as_deref().unwrap_or_default();
+                if line.trim().is_empty() {
+                    let help = "write what `sh -c` is to run";
+                    self.report(path, "a command needs a program", "an empty line", help);
+                }
                 self.template(&[path, &["shell"]].concat(), line, known);
             }
         }

@@ -139,6 +139,15 @@ impl Reader<'_> {
     }
 
     fn method(&mut self, method: &str) -> String {
+        if method == "CONNECT" {
+            let what = "the load cannot use the method CONNECT";
+            self.report(
+                &["load", "method"],
+                what,
+                "it opens a tunnel",
+                "write \"GET\" or \"POST\"",
+            );
+        }
         if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
             let upper = method.to_ascii_uppercase();
             let what = format!("`{method}` is not a method");
@@ -154,9 +163,12 @@ impl Reader<'_> {
 
     /// A path goes into the request line as it is.
     fn request_path(&mut self, path: Keys<'_>, text: &str) -> String {
-        if !text.starts_with('/') || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        // What a request line may hold, RFC 3986: the rest has to be written as %XX.
+        let may_hold =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?%".contains(&byte);
+        if !text.starts_with('/') || !text.bytes().all(may_hold) {
             let why = if text.starts_with('/') {
-                "it has a space or a character beyond ASCII"
+                "it has a character that a request line may not hold"
             } else {
                 "it does not begin with `/`"
             };
@@ -193,12 +205,13 @@ impl Reader<'_> {
                     "take it out; see `keep_alive` and `body`",
                 );
             }
-            if value.contains(|letter: char| letter.is_control() && letter != '\t') {
+            let shown = |letter: char| matches!(letter, ' '..='~' | '\t');
+            if !value.chars().all(shown) {
                 self.report(
                     &path,
-                    "a header is one line",
-                    "a control character",
-                    "take it out",
+                    "a header's value is one line of ASCII",
+                    "a control character or one beyond ASCII",
+                    "take it out, or encode it as the server expects",
                 );
             }
         }

@@ -30,6 +30,7 @@ pub(super) fn matrix(
         .to_string_lossy()
         .into_owned();
     let dir = file.parent().unwrap_or(Path::new("/"));
+    reader.title(wire.title.as_deref());
     let source = reader.source(wire.source.as_ref(), dir);
     let axes = reader.axes(&wire.axes);
     let build = reader.build(&wire.build, dir);
@@ -71,6 +72,20 @@ struct Reader<'a> {
 type Keys<'a> = &'a [&'a str];
 
 impl Reader<'_> {
+    /// A title is one line: it heads reports and terminals.
+    fn title(&mut self, title: Option<&str>) {
+        let Some(title) = title else { return };
+        if title.trim().is_empty() || title.contains(char::is_control) {
+            let why = "it is empty or has a control character";
+            self.report(
+                &["title"],
+                "a title is one line of text",
+                why,
+                "write a few words, or leave it out",
+            );
+        }
+    }
+
     /// Servers that share a port cannot be up at once.
     fn one_port_one_server(&mut self, port: Option<u16>, design: Design) {
         if port.is_some() && design == Design::Race {
