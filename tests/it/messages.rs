@@ -63,8 +63,10 @@ fn wrong_usage_has_its_own_code_that_git_bisect_stops_at() {
 fn a_selection_of_nothing_says_what_there_is() {
     let world = World::new();
     world.write_faults(&["steady", "slow"], "");
-    let ended = world.run(&["run", "faults.toml", "--last", "0"]);
-    assert!(matches!(ended.code, Some(128 | 129)), "{ended:?}");
+    let ended = world
+        .run(&["run", "faults.toml", "--last", "0"])
+        .expect(129);
+    assert!(ended.stderr.contains("nothing to do"), "{}", ended.stderr);
     let ended = world
         .run(&["run", "faults.toml", "--skip", "steady", "--skip", "slow"])
         .expect(128);
@@ -269,4 +271,89 @@ fn a_reader_that_goes_away_does_not_end_a_run() {
     let status = child.wait().unwrap();
     assert!(matches!(status.code(), Some(0 | 1 | 125)), "{status:?}");
     assert_eq!(world.count("faults", "summary"), 1);
+}
+
+#[test]
+fn the_log_of_a_build_is_there_before_any_run() {
+    let world = World::new();
+    world.write_faults(&["build_fail", "steady"], SESSIONS);
+    world.run(&["build", "faults.toml"]).expect(0);
+    let log = world
+        .run(&["log", "--matrix", "faults.toml", "build_fail"])
+        .expect(0);
+    assert!(
+        log.stdout.contains("this version does not build"),
+        "{}",
+        log.stdout
+    );
+}
+
+#[test]
+fn check_says_what_this_machine_lacks() {
+    let world = World::new();
+    world.write_faults(&["steady"], SESSIONS);
+    world.change(
+        "faults.toml",
+        "inputs = [\"fault.rs\"]",
+        "inputs = [\"fault.rs\", \"nowhere\"]",
+    );
+    world.change(
+        "faults.toml",
+        "\"{port}\"",
+        "\"{port}\", \"{env:SURELY_NOT_SET}\"",
+    );
+    let ended = world.run(&["check", "faults.toml"]).expect(128);
+    assert!(
+        ended.stderr.contains("nowhere is not there"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("SURELY_NOT_SET is not set"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_file_that_is_not_utf_8_is_told_with_its_line() {
+    let world = World::new();
+    std::fs::write(
+        world.path().join("latin.toml"),
+        b"schema = 1\ntitle = \"caf\xe9\"\n",
+    )
+    .unwrap();
+    let ended = world.run(&["check", "latin.toml"]).expect(128);
+    assert!(
+        ended.stderr.contains("line 2 is not UTF-8"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_broken_newest_journal_does_not_hide_the_others() {
+    let world = World::new();
+    world.write_faults(&["steady", "steady_again"], SESSIONS);
+    world.run(&["run", "faults.toml"]);
+    world.write("reports/data/faults/99990101T000000Z-x-0000.jsonl", "");
+    let report = world.run(&["report", "faults.toml"]);
+    assert!(report.stdout.contains("# faults"), "{report:?}");
+    let list = world.run(&["list", "faults.toml"]).expect(0);
+    assert!(list.stdout.contains("measured in"), "{}", list.stdout);
+}
+
+#[test]
+fn a_number_that_cannot_be_in_a_journal_is_no_panic() {
+    let world = World::new();
+    world.write_faults(&["steady", "steady_again"], SESSIONS);
+    world.run(&["run", "faults.toml"]);
+    let path = world.journal("faults").unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let odd = regex::Regex::new("\"cpu_seconds\":[0-9.e-]+")
+        .unwrap()
+        .replace_all(&text, "\"cpu_seconds\":1e-320");
+    std::fs::write(&path, odd.as_bytes()).unwrap();
+    let report = world.run(&["report", "faults.toml"]);
+    assert!(matches!(report.code, Some(0 | 1 | 125)), "{report:?}");
 }
