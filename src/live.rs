@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use crate::build::Workshop;
 use crate::commands::Loaded;
 use crate::error::{Error, Kind, Result};
-use crate::journal::{Built, CpuPlan, SessionRecord};
+use crate::journal::{Built, CpuPlan, Launched, SessionRecord};
 use crate::matrix::template::{Variables, render, used_environment};
 use crate::matrix::{self, Command, Matrix, SourceKind};
-use crate::outcome::Artifact;
+use crate::outcome::{Artifact, Gap};
 use crate::pipeline::Bench;
 use crate::plan::SessionPlan;
 use crate::process::{Spec, base_environment};
@@ -29,6 +29,9 @@ pub struct Live {
     matrix: Matrix,
     cells: Vec<Cell>,
     missing: Vec<usize>,
+    /// What a run writes down is relative to this folder: a journal is read on other machines, and is no place for their
+    /// owners' paths.
+    root: PathBuf,
     cpus: CpuPlan,
     workshop: Workshop,
     logs: PathBuf,
@@ -46,6 +49,7 @@ impl Live {
             workshop: Workshop::new(workplace.cache(), (cores / cells.len().max(1)).max(1)),
             matrix: loaded.matrix,
             missing: loaded.expansion.missing,
+            root: workplace.root.clone(),
             cells,
             cpus,
             logs,
@@ -101,6 +105,23 @@ impl Live {
         })
     }
 
+    /// Returns a path relative to the project, where it lies inside.
+    fn inside(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.root).unwrap_or(path).to_owned()
+    }
+
+    /// Returns a gap whose paths are relative to the project.
+    fn gap_inside(&self, gap: Gap) -> Gap {
+        let root = format!("{}/", self.root.display());
+        let short = |text: String| text.replace(&root, "");
+        Gap {
+            cause: short(gap.cause),
+            errors: gap.errors.into_iter().map(short).collect(),
+            log: gap.log.map(|log| self.inside(&log)),
+            ..gap
+        }
+    }
+
     /// Returns where the next server will listen: on the matrix's port, which must be free, or on any free one.
     fn address(&self) -> Result<SocketAddr> {
         let Some(port) = self.matrix.start.port else {
@@ -123,7 +144,7 @@ impl Live {
 
     fn variables(&self, cell: usize, artifact: &Artifact, address: SocketAddr) -> Variables {
         let cell = &self.cells[cell];
-        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let text = |path: &Path| self.root.join(path).to_string_lossy().into_owned();
         let cpus: Vec<String> = self.cpus.server.iter().map(ToString::to_string).collect();
         let mut variables = Variables::default();
         variables.set("version", cell.version.name.clone());
@@ -179,9 +200,20 @@ fn no_folder(error: std::io::Error) -> Error {
 impl Bench for Live {
     async fn prepare(&self, cell: usize) -> Result<Built> {
         let available = !self.missing.contains(&cell);
-        self.workshop
+        let built = self
+            .workshop
             .prepare(&self.matrix, &self.cells[cell], available)
-            .await
+            .await?;
+        Ok(match built {
+            Built::Gap(gap) => Built::Gap(self.gap_inside(gap)),
+            Built::Artifact(artifact) => Built::Artifact(Artifact {
+                src: self.inside(&artifact.src),
+                work: self.inside(&artifact.work),
+                out: self.inside(&artifact.out),
+                binary: artifact.binary.map(|binary| self.inside(&binary)),
+                ..artifact
+            }),
+        })
     }
 
     async fn session(
@@ -207,6 +239,13 @@ impl Bench for Live {
             cpus: &self.cpus,
             starts,
         };
-        session::hold(&setting, plan, index).await
+        let mut record = session::hold(&setting, plan, index).await?;
+        for launch in &mut record.launches {
+            launch.log = launch.log.as_deref().map(|log| self.inside(log));
+            if let Launched::Gap(gap) = &launch.outcome {
+                launch.outcome = Launched::Gap(self.gap_inside(gap.clone()));
+            }
+        }
+        Ok(record)
     }
 }

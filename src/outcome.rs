@@ -229,7 +229,7 @@ impl Gap {
     }
 }
 
-/// What building a cell gives.
+/// What building a cell gives. In a journal its paths are relative to the project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Artifact {
     /// The hash of everything that decides the build, 64 hexadecimal digits.

@@ -39,6 +39,13 @@ fn every_fault_ends_in_the_right_gap_and_leaves_no_process() {
     let ended = world.run(&["run", "faults.toml"]);
     assert!(matches!(ended.code, Some(0 | 1 | 125)), "{ended:?}");
 
+    let journal = std::fs::read_to_string(world.journal("faults").unwrap()).unwrap();
+    let folder = world.path().to_str().unwrap();
+    assert!(
+        !journal.contains(folder) && !report(&world).contains(folder),
+        "a path of this machine"
+    );
+
     let found = outcomes(&world);
     let expected: BTreeMap<String, String> = EXPECTED
         .iter()
@@ -46,7 +53,7 @@ fn every_fault_ends_in_the_right_gap_and_leaves_no_process() {
         .collect();
     assert_eq!(found, expected, "{}", ended.stderr);
 
-    let report = std::fs::read_to_string(world.path().join("reports/faults.md")).unwrap();
+    let report = report(&world);
     for (version, state) in EXPECTED {
         assert!(
             report.contains(version),
@@ -56,6 +63,10 @@ fn every_fault_ends_in_the_right_gap_and_leaves_no_process() {
     assert!(report.contains("this version does not build"), "{report}");
     assert!(report.contains("cannot read the configuration"), "{report}");
     world.expect_no_process();
+}
+
+fn report(world: &World) -> String {
+    std::fs::read_to_string(world.path().join("reports/faults.md")).unwrap()
 }
 
 /// Returns what the journal says became of each version.
