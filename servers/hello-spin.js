@@ -1,5 +1,5 @@
-// A hello server that is slower by a known amount: `node hello-spin.js PORT NAME`. A NAME that ends in `-spin-200` makes
-// each request burn 200 turns of a loop, any other none.
+// A hello server that is slower by a known amount: `node hello-spin.js PORT NAME`. A NAME that ends in `-spin-100` makes
+// each request burn 100 turns of a loop, any other none.
 var http = require('http');
 
 var match = /-spin-(\d+)$/.exec(process.argv[3]);
