@@ -11,19 +11,7 @@ use crate::journal::{self, Built, Launched, Run};
 use crate::workplace::Workplace;
 
 pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
-    let matrix = match &arguments.matrix {
-        Some(file) => file.clone(),
-        None => workplace
-            .default_matrices()?
-            .into_iter()
-            .next()
-            .unwrap_or_default(),
-    };
-    let name = matrix
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    let (matrix, name) = report::matrix_of(workplace, arguments.matrix.as_deref())?;
     let run = report::journal_of(workplace, Some(&matrix)).and_then(|path| journal::read(&path));
     let built = build::newest_log(&workplace.cache(), &name, &arguments.cell);
     let log = match (&run, &built) {

@@ -53,26 +53,10 @@ fn colour() -> bool {
 
 /// Returns the journal that is meant: that file, or the newest one of a matrix that can be read.
 pub(super) fn journal_of(workplace: &Workplace, of: Option<&Path>) -> Result<PathBuf> {
-    let matrix = match of {
-        Some(path)
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "jsonl") =>
-        {
-            return Ok(path.to_owned());
-        }
-        Some(path) => path.to_owned(),
-        None => workplace
-            .default_matrices()?
-            .into_iter()
-            .next()
-            .unwrap_or_default(),
-    };
-    let name = matrix
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
+    if let Some(path) = of.filter(|path| path.extension().is_some_and(|end| end == "jsonl")) {
+        return Ok(path.to_owned());
+    }
+    let (matrix, name) = matrix_of(workplace, of)?;
     let folder = workplace.journals(&name);
     let journals = journal::list(&folder);
     let readable = journals.iter().find(|path| journal::read(path).is_ok());
@@ -82,6 +66,24 @@ pub(super) fn journal_of(workplace: &Workplace, of: Option<&Path>) -> Result<Pat
         (None, Some(newest)) => Ok(newest.clone()),
         (None, None) => Err(no_journal(&matrix, &name, &folder)),
     }
+}
+
+/// Returns the file and the name of the matrix that is meant: the first of harness.toml by default.
+pub(super) fn matrix_of(workplace: &Workplace, named: Option<&Path>) -> Result<(PathBuf, String)> {
+    let file = match named {
+        Some(file) => file.to_owned(),
+        None => workplace
+            .default_matrices()?
+            .into_iter()
+            .next()
+            .unwrap_or_default(),
+    };
+    let name = file
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    Ok((file, name))
 }
 
 fn no_journal(matrix: &Path, name: &str, folder: &Path) -> Error {
