@@ -148,10 +148,13 @@ impl Live {
         let cpus: Vec<String> = self.cpus.server.iter().map(ToString::to_string).collect();
         let mut variables = Variables::default();
         variables.set("version", cell.version.name.clone());
-        if let SourceKind::Crates { package, .. } | SourceKind::Npm { package } =
-            &self.matrix.source.kind
-        {
-            variables.set("package", package.clone());
+        if let Some(package) = self.matrix.source.kind.package() {
+            variables.set("package", package);
+        }
+        if let SourceKind::Git(_) = self.matrix.source.kind {
+            let version = &cell.version;
+            variables.set("commit", version.commit.as_deref().unwrap_or_default());
+            variables.set("tag", version.tag.as_deref().unwrap_or_default());
         }
         variables.set("src", text(&artifact.src));
         variables.set("work", text(&artifact.work));

@@ -246,6 +246,15 @@ pub struct Artifact {
     pub seconds: f64,
     /// Whether it was found in the cache.
     pub cached: bool,
+    /// The version of each package that was built into it, by name, where the source tells.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dependencies: BTreeMap<String, String>,
+    /// SHA-256 of what the server is started from, 64 hexadecimal digits: equal artifacts cannot differ in speed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// The programs of the cell's axes (`{axis.NAME.binary}`), by the axis's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub axis_programs: BTreeMap<String, PathBuf>,
 }
 
 /// Mean, least and greatest of a duration, in milliseconds.

@@ -84,7 +84,7 @@ pub async fn build<B: Bench>(
         Step::Ended(cell, built) => {
             watch(&Event::Built(cell, &built), &recorder.run);
             let before = recorder.run.builds.get(&cell);
-            if before == Some(&built) {
+            if before == Some(&*built) {
                 return Ok(());
             }
             if !recorder.run.sessions.is_empty() && is_another(before, &built) {
@@ -93,7 +93,7 @@ pub async fn build<B: Bench>(
             }
             recorder.record(Record::Build(BuildRecord {
                 cell,
-                outcome: built,
+                outcome: *built,
             }))
         }
     })
@@ -118,7 +118,7 @@ pub enum Step {
     /// The build of a cell began.
     Started(usize),
     /// It ended.
-    Ended(usize, Built),
+    Ended(usize, Box<Built>),
 }
 
 /// Builds the cells from 0 to `cells`, at most `parallel` at a time. The first error stops all.
@@ -139,7 +139,7 @@ pub async fn build_each<B: Bench>(
         }
         match building.join_next().await {
             None => return Ok(()),
-            Some(Ok((cell, built))) => step(Step::Ended(cell, built?))?,
+            Some(Ok((cell, built))) => step(Step::Ended(cell, Box::new(built?)))?,
             Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Some(Err(_)) => {}
         }

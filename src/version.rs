@@ -7,13 +7,31 @@ use serde::{Deserialize, Serialize};
 use crate::matrix::{Range, Select, Wanted};
 
 /// One entry of the ordered list that a source gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     /// The name as the source writes it.
     pub name: String,
     /// The parsed form where the order is `semver`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semver: Option<semver::Version>,
+    /// The tag that it is, in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// The whole hash of its commit, in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// When it was made, where the source tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<jiff::Timestamp>,
+    /// The first line of its commit's message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The name of the version that it grew out of, where the source tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Why its publisher took it back, where the source still has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<String>,
 }
 
 /// How the versions of a matrix are ordered.
@@ -22,8 +40,41 @@ pub struct Version {
 pub enum Order {
     /// Semantic versioning's precedence.
     Semver,
+    /// That of Python's PEP 440.
+    Pep440,
+    /// That of Maven's `ComparableVersion`.
+    Maven,
+    /// That of Debian's `dpkg --compare-versions`.
+    Debian,
+    /// Commits after all those that they grew out of.
+    Topo,
+    /// By the time at which they were made.
+    Date,
     /// As listed.
     Listed,
+}
+
+impl Order {
+    /// Returns its name in a matrix.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Semver => "semver",
+            Self::Pep440 => "pep440",
+            Self::Maven => "maven",
+            Self::Debian => "debian",
+            Self::Topo => "topo",
+            Self::Date => "date",
+            Self::Listed => "listed",
+        }
+    }
+
+    /// Returns whether versions in this order have release lines.
+    pub fn has_lines(self) -> bool {
+        match self {
+            Self::Semver | Self::Pep440 | Self::Maven => true,
+            Self::Debian | Self::Topo | Self::Date | Self::Listed => false,
+        }
+    }
 }
 
 /// A version × one value of each axis.
@@ -54,7 +105,7 @@ impl Version {
     pub fn listed(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            semver: None,
+            ..Self::default()
         }
     }
 
@@ -64,6 +115,7 @@ impl Version {
         Some(Self {
             name: name.to_owned(),
             semver: Some(semver),
+            ..Self::default()
         })
     }
 
@@ -84,26 +136,36 @@ pub fn line(version: &Version) -> String {
     }
 }
 
-/// Puts versions in order. Names of equal precedence are ordered by their text, so that the order never depends on
-/// that of the input.
+/// Puts versions in order. Those of equal precedence are ordered by their names, so that the order never depends on
+/// that of the input. Of two of the same name the first counts.
 ///
 /// Returns the versions and, for [`Order::Semver`], the names that have no place in it.
-pub fn order(names: &[String], order: Order) -> (Vec<Version>, Vec<String>) {
+pub fn order(versions: &[Version], order: Order) -> (Vec<Version>, Vec<String>) {
     let mut seen = HashSet::new();
-    let names = names.iter().filter(|name| seen.insert(name.as_str()));
+    let versions = versions
+        .iter()
+        .filter(|version| seen.insert(version.name.as_str()));
     match order {
-        Order::Listed => (names.map(Version::listed).collect(), Vec::new()),
+        Order::Listed
+        | Order::Pep440
+        | Order::Maven
+        | Order::Debian
+        | Order::Topo
+        | Order::Date => (versions.cloned().collect(), Vec::new()),
         Order::Semver => {
-            let mut versions = Vec::new();
+            let mut ordered = Vec::new();
             let mut placeless = Vec::new();
-            for name in names {
-                match Version::semantic(name) {
-                    Some(version) => versions.push(version),
-                    None => placeless.push(name.clone()),
+            for version in versions {
+                match version.parsed() {
+                    Some(semver) => ordered.push(Version {
+                        semver: Some(semver),
+                        ..version.clone()
+                    }),
+                    None => placeless.push(version.name.clone()),
                 }
             }
-            versions.sort_by(|a, b| (&a.semver, &a.name).cmp(&(&b.semver, &b.name)));
-            (versions, placeless)
+            ordered.sort_by(|a, b| (&a.semver, &a.name).cmp(&(&b.semver, &b.name)));
+            (ordered, placeless)
         }
     }
 }
@@ -251,12 +313,19 @@ mod tests {
 
     use super::*;
 
+    fn listed<T: AsRef<str>>(names: &[T]) -> Vec<Version> {
+        names
+            .iter()
+            .map(|name| Version::listed(name.as_ref()))
+            .collect()
+    }
+
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
     fn semantic(list: &[&str]) -> Vec<Version> {
-        order(&names(list), Order::Semver).0
+        order(&listed(list), Order::Semver).0
     }
 
     fn between(first: &str, last: &str) -> Wanted {
@@ -296,7 +365,7 @@ mod tests {
     #[test]
     fn semantic_order_knows_numbers_and_pre_releases() {
         let (versions, placeless) = order(
-            &names(&["1.10.0", "latest", "1.9.0", "1.10.0-rc.1", "1.9.0"]),
+            &listed(&["1.10.0", "latest", "1.9.0", "1.10.0-rc.1", "1.9.0"]),
             Order::Semver,
         );
         let ordered: Vec<&str> = versions
@@ -417,7 +486,7 @@ mod tests {
             mut list in prop::collection::vec("v?[0-2]\\.[0-2]\\.[0-2](-rc\\.[0-2])?(\\+b[0-2])?", 0..12),
             swaps in prop::collection::vec((0_usize..12, 0_usize..12), 0..12),
         ) {
-            let ordered = order(&list, Order::Semver).0;
+            let ordered = order(&listed(&list), Order::Semver).0;
             for neighbours in ordered.windows(2) {
                 prop_assert!(neighbours[0].semver <= neighbours[1].semver);
                 prop_assert_ne!(&neighbours[0].name, &neighbours[1].name);
@@ -427,7 +496,7 @@ mod tests {
                     list.swap(a, b);
                 }
             }
-            prop_assert_eq!(ordered, order(&list, Order::Semver).0);
+            prop_assert_eq!(ordered, order(&listed(&list), Order::Semver).0);
         }
 
         #[test]

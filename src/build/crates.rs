@@ -8,13 +8,58 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::folder::{Folder, cannot};
-use super::{blocking, tree};
+use super::{Bench, Fetched, OrStop, Workshop, blocking, tree};
 use crate::error::{Error, Kind, Result};
-use crate::matrix::Command;
+use crate::matrix::{Command, Crates};
 use crate::source;
+use crate::version::Version;
+
+/// Returns what tells one version of a crate from all others, the server that is built against it included.
+pub(super) async fn identity(
+    shop: &Workshop,
+    crates: &Crates,
+    version: &Version,
+) -> Result<Vec<String>> {
+    let mut identity = vec![
+        "crates".to_owned(),
+        crates.package.clone(),
+        version.name.clone(),
+    ];
+    if let Some(server) = &crates.server {
+        identity.push(shop.hash(server, tree::cargo_project).await?);
+    }
+    Ok(identity)
+}
+
+/// Asks cargo and rustc for their versions, once in the life of the workshop.
+pub(super) async fn toolchain(shop: &Workshop, crates: &Crates) -> Result<Vec<String>> {
+    let server = crates.server.as_deref().unwrap_or(&shop.cache);
+    let question = format!("cargo in {}", server.display());
+    let versions = async { Ok(tools(server, &shop.cache).await?.join("\n")) };
+    Ok(vec![shop.memo.once(question, versions).await?])
+}
+
+/// Copies the server's project and says how it is built.
+pub(super) async fn fetch(bench: &Bench<'_>, crates: &Crates) -> OrStop<Fetched> {
+    let Some(server) = &crates.server else {
+        let message = "installing a crate cannot be done yet";
+        return Err(Error::new(Kind::Source, message).into());
+    };
+    copy(server, bench.folder).await?;
+    let binary = match bench.matrix.build.binary {
+        Some(_) => None,
+        None => Some(binary(server, &bench.folder.work)?),
+    };
+    Ok(Fetched {
+        src: bench.folder.work.clone(),
+        binary,
+        steps: default_steps(),
+        ..bench.nothing_fetched()
+    })
+}
 
 /// The steps of a crates matrix that names none.
-pub(super) fn default_steps() -> Vec<Command> {
+fn default_steps() -> Vec<Command> {
     let command =
         |words: &[&str]| Command::Argv(words.iter().map(|&word| word.to_owned()).collect());
     vec![
@@ -25,7 +70,7 @@ pub(super) fn default_steps() -> Vec<Command> {
 }
 
 /// Copies the server's project into the build's work folder; its `Cargo.lock` keeps all other crates as they are.
-pub(super) async fn copy(server: &Path, folder: &Folder) -> Result<()> {
+async fn copy(server: &Path, folder: &Folder) -> Result<()> {
     let (server, folder) = (server.to_owned(), folder.clone());
     blocking(move || {
         tree::copy(&server, &folder.work, tree::cargo_project)
@@ -35,7 +80,7 @@ pub(super) async fn copy(server: &Path, folder: &Folder) -> Result<()> {
 }
 
 /// Returns the program that cargo leaves.
-pub(super) fn binary(server: &Path, work: &Path) -> Result<PathBuf> {
+fn binary(server: &Path, work: &Path) -> Result<PathBuf> {
     let path = server.join("Cargo.toml");
     let wrong = |why: String| {
         Error::new(
@@ -71,7 +116,7 @@ fn program_name(manifest: &str) -> std::result::Result<String, String> {
 /// Asks cargo and rustc for their versions, as they are chosen where the build will run.
 ///
 /// A toolchain file of the server's project goes with it into the work folder; otherwise those above the cache count.
-pub(super) async fn toolchain(server: &Path, builds: &Path) -> Result<Vec<String>> {
+async fn tools(server: &Path, builds: &Path) -> Result<Vec<String>> {
     let has_own = ["rust-toolchain.toml", "rust-toolchain"]
         .iter()
         .any(|name| server.join(name).is_file());

@@ -238,6 +238,9 @@ mod tests {
             binary: Some(folder.out.join("server")),
             seconds: 1.5,
             cached: false,
+            dependencies: std::collections::BTreeMap::new(),
+            content: None,
+            axis_programs: std::collections::BTreeMap::new(),
         })
     }
 

@@ -11,12 +11,20 @@
 pub mod diagnosis;
 pub mod log;
 mod archive;
+mod attach;
 mod crates;
 mod folder;
+mod git;
+mod go;
 mod key;
+mod kind;
+mod maven;
+mod memo;
 mod npm;
+mod pypi;
 mod steps;
 mod tree;
+mod url;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -29,16 +37,17 @@ use crate::journal::Built;
 use crate::matrix::template::{self, Variables};
 use crate::matrix::{Command, Matrix, SourceKind};
 use crate::outcome::{Artifact, Class, Gap, GapKind, Stage};
-use crate::source;
 use crate::version::Cell;
 use folder::Folder;
 use key::Ingredients;
+use memo::Memo;
 
 /// Where versions are built and kept.
 #[derive(Debug, Clone)]
 pub struct Workshop {
     cache: PathBuf,
     jobs: usize,
+    memo: Memo,
 }
 
 /// Why a build ended before its end: the version's fault, or the tool's.
@@ -65,6 +74,8 @@ impl From<Error> for Stop {
 
 /// One build in progress.
 struct Bench<'a> {
+    #[expect(dead_code, reason = "the mirror of a repository lies in its cache")]
+    shop: &'a Workshop,
     matrix: &'a Matrix,
     cell: &'a Cell,
     folder: &'a Folder,
@@ -73,9 +84,12 @@ struct Bench<'a> {
 }
 
 /// What a source gives before any step is run.
+#[derive(Debug)]
 struct Fetched {
     /// The version's own folder or file.
     src: PathBuf,
+    /// Where the steps run, `{work}`.
+    work: PathBuf,
     /// The program that comes with it, or that the steps are known to make.
     binary: Option<PathBuf>,
     /// The steps where the matrix names none.
@@ -89,6 +103,7 @@ impl Workshop {
         Self {
             cache: cache.into(),
             jobs,
+            memo: Memo::default(),
         }
     }
 
@@ -97,17 +112,14 @@ impl Workshop {
     /// `available` tells whether the source has the version. Gaps that trying again may fill are not kept. Another
     /// build of the same cell, in this process or another, is waited for. Dropping the future ends the build.
     pub async fn prepare(&self, matrix: &Matrix, cell: &Cell, available: bool) -> Result<Built> {
-        let entry = match &matrix.source.kind {
-            SourceKind::Path { dir } => source::path_entry(dir, &cell.version.name)?,
-            SourceKind::Crates { .. } | SourceKind::Npm { .. } | SourceKind::List => None,
-        };
-        let is_gone = matches!(matrix.source.kind, SourceKind::Path { .. }) && entry.is_none();
+        let entry = kind::entry(matrix, cell)?;
+        let is_gone = matches!(matrix.source.kind, SourceKind::Path(_)) && entry.is_none();
         if !available || is_gone {
-            return Ok(Built::Gap(not_found(matrix, cell)));
+            return Ok(Built::Gap(kind::not_found(matrix, cell)));
         }
         let builds = self.cache.join("builds").join(folder::safe(&matrix.name));
         std::fs::create_dir_all(&builds).map_err(|error| folder::cannot("make", &builds, error))?;
-        let key = key::key(&ingredients(matrix, cell, entry.as_deref(), &builds).await?);
+        let key = key::key(&self.ingredients(matrix, cell, entry.as_deref()).await?);
         let folder = Folder::lock(&builds, &folder::name(&cell.id, &key)).await?;
         if let Some(built) = folder.outcome() {
             return Ok(built);
@@ -127,6 +139,7 @@ impl Workshop {
         let emptied = folder.clone();
         blocking(move || emptied.begin()).await?;
         let bench = Bench {
+            shop: self,
             matrix,
             cell,
             folder,
@@ -134,14 +147,17 @@ impl Workshop {
             begun,
         };
         let built = match bench.make(entry).await {
-            Ok((src, binary)) => Built::Artifact(Artifact {
+            Ok(made) => Built::Artifact(Artifact {
                 key,
-                src,
-                work: folder.work.clone(),
+                src: made.src,
+                work: made.work,
                 out: folder.out.clone(),
-                binary,
+                binary: made.binary,
                 seconds: begun.elapsed().as_secs_f64(),
                 cached: false,
+                dependencies: BTreeMap::new(),
+                content: None,
+                axis_programs: BTreeMap::new(),
             }),
             Err(Stop::Gap(gap)) => Built::Gap(gap),
             Err(Stop::Error(error)) => return Err(error),
@@ -154,12 +170,22 @@ impl Workshop {
 }
 
 impl Bench<'_> {
-    /// Fetches the version, runs the steps and finds the program. Returns the version's own path and the program.
-    async fn make(&self, entry: Option<PathBuf>) -> OrStop<(PathBuf, Option<PathBuf>)> {
-        let fetched = self.fetch(entry).await?;
+    /// Returns what a source gives that fetches nothing: empty folders.
+    fn nothing_fetched(&self) -> Fetched {
+        Fetched {
+            src: self.folder.src.clone(),
+            work: self.folder.work.clone(),
+            binary: None,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Fetches the version, runs the steps and finds the program.
+    async fn make(&self, entry: Option<PathBuf>) -> OrStop<Fetched> {
+        let fetched = kind::fetch(self, entry).await?;
         let folders = Folders {
             src: &fetched.src,
-            work: &self.folder.work,
+            work: &fetched.work,
             out: &self.folder.out,
             matrix_dir: &self.matrix.dir,
         };
@@ -167,53 +193,22 @@ impl Bench<'_> {
         variables.set("jobs", self.jobs.to_string());
         let own = &self.matrix.build.steps;
         let steps = if own.is_empty() { &fetched.steps } else { own };
-        steps::run(self, steps, &variables).await?;
-        let binary = self.binary(fetched.binary, &variables)?;
-        Ok((fetched.src, binary))
-    }
-
-    /// Gets what the source has of the version.
-    async fn fetch(&self, entry: Option<PathBuf>) -> OrStop<Fetched> {
-        let folder = self.folder;
-        let own_binary = self.matrix.build.binary.is_some();
-        let plain = |src: PathBuf, binary| Fetched {
-            src,
-            binary,
-            steps: Vec::new(),
-        };
-        Ok(match &self.matrix.source.kind {
-            SourceKind::Crates { server, .. } => {
-                crates::copy(server, folder).await?;
-                let binary = if own_binary {
-                    None
-                } else {
-                    Some(crates::binary(server, &folder.work)?)
-                };
-                Fetched {
-                    src: folder.work.clone(),
-                    binary,
-                    steps: crates::default_steps(),
-                }
-            }
-            SourceKind::Npm { package } => {
-                plain(folder.src.clone(), npm::fetch(self, package).await?)
-            }
-            SourceKind::List => plain(folder.src.clone(), None),
-            SourceKind::Path { .. } => {
-                let src = entry.unwrap_or_else(|| folder.src.clone());
-                let binary = is_program(&src).then(|| src.clone());
-                plain(src, binary)
-            }
-        })
+        steps::run(self, steps, (&variables, &fetched.work)).await?;
+        let binary = self.binary(fetched.binary.clone(), (&variables, &fetched.work))?;
+        Ok(Fetched { binary, ..fetched })
     }
 
     /// Returns the program to start: the one the matrix names, or the one known from the source. It must be there.
-    fn binary(&self, known: Option<PathBuf>, variables: &Variables) -> OrStop<Option<PathBuf>> {
+    fn binary(
+        &self,
+        known: Option<PathBuf>,
+        (variables, work): (&Variables, &Path),
+    ) -> OrStop<Option<PathBuf>> {
         let path = match &self.matrix.build.binary {
             Some(named) => {
                 let rendered = template::render(named, variables)
                     .map_err(|problem| wrong_template(named, &problem))?;
-                Some(self.folder.work.join(rendered))
+                Some(work.join(rendered))
             }
             None => known,
         };
@@ -275,22 +270,6 @@ fn is_lasting(built: &Built) -> bool {
     }
 }
 
-/// The gap of a version that the source does not have.
-fn not_found(matrix: &Matrix, cell: &Cell) -> Gap {
-    let version = &cell.version.name;
-    let cause = match &matrix.source.kind {
-        SourceKind::Crates { package, .. } => {
-            format!("the crate `{package}` has no version {version}, or it was withdrawn")
-        }
-        SourceKind::Npm { package } => {
-            format!("the npm package `{package}` has no version {version}")
-        }
-        SourceKind::List => format!("the matrix lists no version {version}"),
-        SourceKind::Path { dir } => format!("{} has no entry {version}", dir.display()),
-    };
-    Gap::new(GapKind::NotFound, cause)
-}
-
 /// Returns whether a path is a file that may be executed.
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
@@ -309,11 +288,13 @@ struct Folders<'a> {
 fn variables(matrix: &Matrix, cell: &Cell, folders: Folders<'_>) -> Variables {
     let mut variables = Variables::default();
     variables.set("version", &cell.version.name);
-    match &matrix.source.kind {
-        SourceKind::Crates { package, .. } | SourceKind::Npm { package } => {
-            variables.set("package", package);
-        }
-        SourceKind::List | SourceKind::Path { .. } => {}
+    if let Some(package) = matrix.source.kind.package() {
+        variables.set("package", package);
+    }
+    if let SourceKind::Git(_) = matrix.source.kind {
+        let version = &cell.version;
+        variables.set("commit", version.commit.as_deref().unwrap_or_default());
+        variables.set("tag", version.tag.as_deref().unwrap_or_default());
     }
     for (name, path) in [
         ("src", folders.src),
@@ -372,72 +353,57 @@ fn wrong_template(template: &str, problem: &impl Display) -> Error {
     .because(problem)
 }
 
-/// Collects what decides a build.
-async fn ingredients(
-    matrix: &Matrix,
-    cell: &Cell,
-    entry: Option<&Path>,
-    builds: &Path,
-) -> Result<Ingredients> {
-    // Their names in place of the folders, so that the key does not depend on where the cache lies.
-    let folders = Folders {
-        src: Path::new("{src}"),
-        work: Path::new("{work}"),
-        out: Path::new("{out}"),
-        matrix_dir: Path::new("{matrix_dir}"),
-    };
-    let mut variables = variables(matrix, cell, folders);
-    variables.set("jobs", "{jobs}");
-    let render = |text: &String| {
-        template::render(text, &variables).map_err(|problem| wrong_template(text, &problem))
-    };
-    let build = &matrix.build;
-    let steps = build.steps.iter().map(|step| fill(step, &variables));
-    let env = build
-        .env
-        .iter()
-        .map(|(name, value)| Ok((name.clone(), render(value)?)));
-    let mut inputs = Vec::new();
-    for input in &build.inputs {
-        inputs.push(hash(input, tree::everything).await?);
+impl Workshop {
+    /// Collects what decides a build.
+    async fn ingredients(
+        &self,
+        matrix: &Matrix,
+        cell: &Cell,
+        entry: Option<&Path>,
+    ) -> Result<Ingredients> {
+        // Their names in place of the folders, so that the key does not depend on where the cache lies.
+        let folders = Folders {
+            src: Path::new("{src}"),
+            work: Path::new("{work}"),
+            out: Path::new("{out}"),
+            matrix_dir: Path::new("{matrix_dir}"),
+        };
+        let mut variables = variables(matrix, cell, folders);
+        variables.set("jobs", "{jobs}");
+        let render = |text: &String| {
+            template::render(text, &variables).map_err(|problem| wrong_template(text, &problem))
+        };
+        let build = &matrix.build;
+        let steps = build.steps.iter().map(|step| fill(step, &variables));
+        let env = build
+            .env
+            .iter()
+            .map(|(name, value)| Ok((name.clone(), render(value)?)));
+        let mut inputs = Vec::new();
+        for input in build.inputs.iter().chain(&build.patches) {
+            inputs.push(self.hash(input, tree::everything).await?);
+        }
+        Ok(Ingredients {
+            source: kind::identity(self, matrix, cell, entry).await?,
+            steps: steps.collect::<Result<_>>()?,
+            env: env.collect::<Result<_>>()?,
+            binary: build.binary.as_ref().map(render).transpose()?,
+            axes: build_axes(matrix, cell),
+            inputs,
+            toolchain: kind::toolchain(self, matrix).await?,
+            platform: vec![
+                std::env::consts::OS.to_owned(),
+                std::env::consts::ARCH.to_owned(),
+            ],
+        })
     }
-    Ok(Ingredients {
-        source: identity(matrix, cell, entry).await?,
-        steps: steps.collect::<Result<_>>()?,
-        env: env.collect::<Result<_>>()?,
-        binary: build.binary.as_ref().map(render).transpose()?,
-        axes: build_axes(matrix, cell),
-        inputs,
-        toolchain: match &matrix.source.kind {
-            SourceKind::Crates { server, .. } => crates::toolchain(server, builds).await?,
-            SourceKind::Npm { .. } | SourceKind::List | SourceKind::Path { .. } => Vec::new(),
-        },
-        platform: vec![
-            std::env::consts::OS.to_owned(),
-            std::env::consts::ARCH.to_owned(),
-        ],
-    })
-}
 
-/// Returns what tells one version of a source from all others.
-async fn identity(matrix: &Matrix, cell: &Cell, entry: Option<&Path>) -> Result<Vec<String>> {
-    let version = cell.version.name.clone();
-    let text = str::to_owned;
-    Ok(match &matrix.source.kind {
-        SourceKind::Crates { package, server } => {
-            let server = hash(server, tree::cargo_project).await?;
-            vec![text("crates"), package.clone(), version, server]
-        }
-        SourceKind::Npm { package } => vec![text("npm"), package.clone(), version],
-        SourceKind::List => vec![text("list"), version],
-        SourceKind::Path { .. } => {
-            let content = match entry {
-                Some(entry) => hash(entry, tree::everything).await?,
-                None => String::new(),
-            };
-            vec![text("path"), version, content]
-        }
-    })
+    /// Returns the hash of what a path of the matrix holds; it is read once in the life of the workshop.
+    async fn hash(&self, path: &Path, filter: tree::Filter) -> Result<String> {
+        self.memo
+            .once(format!("hash {}", path.display()), hash(path, filter))
+            .await
+    }
 }
 
 /// Returns the hash of what a path of the matrix holds.
@@ -471,93 +437,31 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::{
-        Axis, Build, Check, Design, Ready, Rule, Select, Sessions, Source, Start, Stop as LoadStop,
-        StopSignal, Wanted, Workload,
-    };
-    use crate::version::{Order, Version};
+    use crate::matrix::{Folder as Entries, List};
+    use crate::version::Version;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
+    const MATRIX: &str = r#"
+schema = 1
+[source]
+versions = ["v1"]
+[source.list]
+[axes]
+body = { values = ["a", "b"] }
+features = { values = ["a", "b"], build = true }
+[start]
+cmd = ["server"]
+[build]
+timeout = "1m"
+"#;
+
     /// A matrix with nothing in it but its source.
     fn matrix(kind: SourceKind) -> Matrix {
-        Matrix {
-            name: "test".to_owned(),
-            title: "Test".to_owned(),
-            file: PathBuf::from("/nowhere/test.toml"),
-            dir: PathBuf::from("/nowhere"),
-            source: Source {
-                kind,
-                versions: Wanted::All,
-                select: Select::All,
-                prerelease: false,
-                order: Order::Listed,
-            },
-            axes: ["body", "features"]
-                .map(|name| Axis {
-                    name: name.to_owned(),
-                    values: vec!["a".to_owned(), "b".to_owned()],
-                    build: name == "features",
-                })
-                .to_vec(),
-            build: Build {
-                steps: Vec::new(),
-                binary: None,
-                inputs: Vec::new(),
-                env: BTreeMap::new(),
-                timeout: Duration::from_mins(1),
-            },
-            start: Start {
-                cmd: Command::Argv(Vec::new()),
-                cwd: None,
-                env: BTreeMap::new(),
-                stop_signal: StopSignal::Term,
-                stop_grace: Duration::ZERO,
-                cpus: None,
-                port: None,
-            },
-            ready: Ready {
-                path: "/".to_owned(),
-                timeout: Duration::ZERO,
-            },
-            check: Check {
-                status: 200,
-                body: None,
-                body_regex: None,
-                same_length: true,
-            },
-            load: workload(),
-            sessions: Sessions {
-                count: 1,
-                group: 1,
-                solo: 1,
-                design: Design::Race,
-            },
-            verdict: Rule {
-                alpha: 0.05,
-                min_effect: 0.01,
-                same_within: 0.02,
-                confirm: false,
-            },
-        }
-    }
-
-    fn workload() -> Workload {
-        Workload {
-            name: "hello".to_owned(),
-            method: "GET".to_owned(),
-            path: "/".to_owned(),
-            headers: BTreeMap::new(),
-            body: None,
-            connections: 1,
-            keep_alive: true,
-            stop: LoadStop::Requests(1),
-            warmup_answers: 1,
-            warmup_at_most: Duration::ZERO,
-            window: Duration::ZERO,
-            timeout: Duration::ZERO,
-            max_error_rate: 0.0,
-        }
+        let mut matrix =
+            crate::matrix::parse(MATRIX, Path::new("/nowhere/test.toml"), None).unwrap();
+        matrix.source.kind = kind;
+        matrix
     }
 
     fn cell(version: &str, axes: &[(&str, &str)]) -> Cell {
@@ -580,7 +484,11 @@ mod tests {
         fs::set_permissions(entries.join("v1"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(entries.join("v2.js"), "hello").unwrap();
         let workshop = Workshop::new(dir.path().join(".harness"), 1);
-        (dir, matrix(SourceKind::Path { dir: entries }), workshop)
+        (
+            dir,
+            matrix(SourceKind::Path(Entries { dir: entries })),
+            workshop,
+        )
     }
 
     fn artifact(built: Built) -> Artifact {
@@ -696,12 +604,13 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_changes_the_build_changes_its_key() {
-        let mut matrix = matrix(SourceKind::List);
+        let mut matrix = matrix(SourceKind::List(List { command: None }));
         matrix.build.steps = vec![Command::Shell(
             "make {version} {axis.features} -C {work} -j{jobs}".to_owned(),
         )];
         let key = async |matrix: &Matrix, version: &str, axes: &[(&str, &str)]| {
-            let made = ingredients(matrix, &cell(version, axes), None, Path::new("/nowhere")).await;
+            let shop = Workshop::new("/nowhere", 1);
+            let made = shop.ingredients(matrix, &cell(version, axes), None).await;
             key::key(&made.unwrap())
         };
         let plain = key(&matrix, "1", &[("body", "a"), ("features", "a")]).await;

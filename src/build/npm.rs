@@ -12,18 +12,45 @@ use std::path::{Component, Path, PathBuf};
 
 use super::archive::{self, Flaw};
 use super::folder::{Folder, cannot};
-use super::{Bench, OrStop, Stop, blocking, log};
+use super::{Bench, Fetched, OrStop, Stop, Workshop, blocking, log};
+use crate::error::Result;
+use crate::matrix::Npm;
 use crate::outcome::{Gap, GapKind};
 use crate::process::{Captured, Ended};
 use crate::source::{self, Refusal};
+use crate::version::Version;
 
-/// Fetches a package into the build's `src` folder and returns the program that it names, if it names one.
-pub(super) async fn fetch(bench: &Bench<'_>, package: &str) -> OrStop<Option<PathBuf>> {
-    let spec = format!("{package}@{}", bench.cell.version.name);
+/// Returns what tells one version of a package from all others.
+#[expect(clippy::unused_async, reason = "it will hash the server's files")]
+pub(super) async fn identity(
+    _shop: &Workshop,
+    npm: &Npm,
+    version: &Version,
+) -> Result<Vec<String>> {
+    Ok(vec![
+        "npm".to_owned(),
+        npm.package.clone(),
+        version.name.clone(),
+    ])
+}
+
+/// Returns what the tools say of their own versions; fetching a program changes nothing with them.
+#[expect(clippy::unused_async, reason = "it will ask the tools")]
+pub(super) async fn toolchain(_shop: &Workshop, _npm: &Npm) -> Result<Vec<String>> {
+    Ok(Vec::new())
+}
+
+/// Fetches a package into the build's `src` folder and finds the program that it names, if it names one.
+pub(super) async fn fetch(bench: &Bench<'_>, npm: &Npm) -> OrStop<Fetched> {
+    let spec = format!("{}@{}", npm.package, bench.cell.version.name);
     pack(bench, &spec).await?;
     let folder = bench.folder.clone();
-    let name = package.to_owned();
-    blocking(move || unpack(&folder, &name)).await
+    let name = npm.package.clone();
+    let binary = blocking(move || unpack(&folder, &name)).await?;
+    Ok(Fetched {
+        binary,
+        ..bench.nothing_fetched()
+    })
 }
 
 /// Lets npm fetch the package's archive and verify it.
@@ -194,7 +221,6 @@ fn make_executable(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Result;
     use crate::outcome::Class;
     use flate2::{Compression, write::GzEncoder};
 

@@ -1,6 +1,7 @@
 //! Running the steps of a build. Edge only by the programs that it runs.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use super::diagnosis::{self, Nature};
@@ -14,11 +15,15 @@ use crate::process::{self, Ended, Spec};
 use crate::source;
 
 /// Runs the steps in order, up to the first that fails.
-pub(super) async fn run(bench: &Bench<'_>, steps: &[Command], variables: &Variables) -> OrStop<()> {
+pub(super) async fn run(
+    bench: &Bench<'_>,
+    steps: &[Command],
+    (variables, work): (&Variables, &Path),
+) -> OrStop<()> {
     let env = environment(bench, variables)?;
     for step in steps {
         let spec = Spec {
-            cwd: bench.folder.work.clone(),
+            cwd: work.to_owned(),
             env: env.clone(),
             ..spec(step, variables)?
         };
@@ -147,7 +152,7 @@ fn spec(step: &Command, variables: &Variables) -> Result<Spec> {
 fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<String, String>> {
     let mut env = process::base_environment();
     env.extend(variables.environment());
-    if let SourceKind::Crates { .. } = bench.matrix.source.kind {
+    if let SourceKind::Crates(_) = bench.matrix.source.kind {
         let target = bench.folder.work.join("target");
         env.insert(
             "CARGO_TARGET_DIR".to_owned(),

@@ -37,7 +37,7 @@ async fn build_one(
         "{}: asking which versions there are",
         matrix.0.title
     ));
-    let loaded = load(matrix, &arguments.selected).await?;
+    let loaded = load(workplace, matrix, &arguments.selected).await?;
     let cells = loaded.expansion.cells.clone();
     let bench = Arc::new(Live::new(
         workplace,
@@ -53,7 +53,7 @@ async fn build_one(
         &mut |step| {
             match step {
                 Step::Started(cell) => progress.doing(&format!("building {}", cells[cell].id)),
-                Step::Ended(cell, built) => results.push((cell, built)),
+                Step::Ended(cell, built) => results.push((cell, *built)),
             }
             Ok(())
         },

@@ -30,7 +30,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &CheckArgs) -> Result<
                 Error::because,
             ));
         }
-        let loaded = load(matrix, &arguments.selected).await?;
+        let loaded = load(workplace, matrix, &arguments.selected).await?;
         print(&match arguments.format {
             DataFormat::Json => json(&loaded),
             DataFormat::Human => text(&loaded),
@@ -96,7 +96,8 @@ fn stretches(expansion: &Expansion) -> Vec<String> {
 /// Returns what a run of the matrix would stumble over on this machine.
 fn missing_here(matrix: &Matrix) -> Vec<String> {
     let mut missing = Vec::new();
-    if let SourceKind::Crates { server, .. } = &matrix.source.kind
+    if let SourceKind::Crates(crates) = &matrix.source.kind
+        && let Some(server) = &crates.server
         && !server.join("Cargo.toml").is_file()
     {
         missing.push(format!(

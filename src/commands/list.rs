@@ -22,7 +22,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &ListArgs) -> Result<E
     for matrix in matrices(workplace, &arguments.selected)? {
         let journals = journal::list(&workplace.journals(&matrix.0.name));
         let run = journals.iter().find_map(|path| journal::read(path).ok());
-        let rows = rows(matrix, arguments, run.as_ref()).await?;
+        let rows = rows(workplace, matrix, (arguments, run.as_ref())).await?;
         print(&match arguments.format {
             DataFormat::Json => serde_json::to_string_pretty(&rows).unwrap_or_default(),
             DataFormat::Human => text(&rows, run.as_ref()),
@@ -32,11 +32,11 @@ pub(super) async fn run(workplace: &Workplace, arguments: &ListArgs) -> Result<E
 }
 
 async fn rows(
+    workplace: &Workplace,
     matrix: (Matrix, String),
-    arguments: &ListArgs,
-    run: Option<&Run>,
+    (arguments, run): (&ListArgs, Option<&Run>),
 ) -> Result<Vec<Row>> {
-    let loaded = load(matrix, &arguments.selected).await?;
+    let loaded = load(workplace, matrix, &arguments.selected).await?;
     let cells = &loaded.expansion.cells;
     let pairs = version::pairs(cells, &|_| true);
     let predecessor = |index: usize| {

@@ -94,10 +94,14 @@ fn is_matrix(word: &str) -> bool {
 }
 
 /// Asks the source which versions there are and selects among them.
-async fn load((matrix, text): (Matrix, String), selected: &Selected) -> Result<Loaded> {
+async fn load(
+    workplace: &Workplace,
+    (matrix, text): (Matrix, String),
+    selected: &Selected,
+) -> Result<Loaded> {
     let selection = selection(selected)?;
-    let available = source::available(&matrix).await?;
-    let expansion = expand::expand(&matrix, &available.names, &selection)?;
+    let available = source::available(&matrix, &workplace.cache()).await?;
+    let expansion = expand::expand(&matrix, &available.versions, &selection)?;
     Ok(Loaded {
         matrix,
         text,

@@ -51,7 +51,7 @@ async fn run_one(
         "{}: asking which versions there are",
         matrix.0.title
     ));
-    let loaded = load(matrix, &selected(arguments)).await?;
+    let loaded = load(workplace, matrix, &selected(arguments)).await?;
     loaded
         .warnings
         .iter()

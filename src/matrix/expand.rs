@@ -80,7 +80,7 @@ fn is_range(word: &str) -> bool {
 /// Makes the cells of a matrix from the versions that its source has, in the source's order.
 ///
 /// It is an error if no version or no combination of axis values is left, or if the selection names what there is not.
-pub fn expand(matrix: &Matrix, available: &[String], selection: &Selection) -> Result<Expansion> {
+pub fn expand(matrix: &Matrix, available: &[Version], selection: &Selection) -> Result<Expansion> {
     let mut chooser = Chooser::new(matrix, available, selection);
     let versions = chooser.versions()?;
     let mut left_out = chooser.left_out;
@@ -134,14 +134,14 @@ struct Entry {
 
 struct Chooser<'a> {
     matrix: &'a Matrix,
-    available: &'a [String],
+    available: &'a [Version],
     selection: &'a Selection,
     wanted: &'a Wanted,
     left_out: Vec<(String, String)>,
 }
 
 impl<'a> Chooser<'a> {
-    fn new(matrix: &'a Matrix, available: &'a [String], selection: &'a Selection) -> Self {
+    fn new(matrix: &'a Matrix, available: &'a [Version], selection: &'a Selection) -> Self {
         Self {
             matrix,
             available,
@@ -202,18 +202,19 @@ impl<'a> Chooser<'a> {
                 entries.push(entry);
             }
         }
-        match self.matrix.source.order {
-            Order::Semver => entries.sort_by(|a, b| a.version.semver.cmp(&b.version.semver)),
-            Order::Listed => entries.sort_by_key(|entry| self.place_in_list(&entry.version.name)),
+        if self.matrix.source.order == Order::Semver {
+            entries.sort_by(|a, b| a.version.semver.cmp(&b.version.semver));
+        } else {
+            entries.sort_by_key(|entry| self.place_in_list(&entry.version.name));
         }
         Ok(entries)
     }
 
     /// The matrix's own names are an order; those typed on the command line are not.
     fn place_in_list(&self, name: &str) -> usize {
-        let list = match &self.matrix.source.versions {
-            Wanted::Names(names) => names,
-            Wanted::All | Wanted::Range(_) => self.available,
+        let list: Vec<&str> = match &self.matrix.source.versions {
+            Wanted::Names(names) => names.iter().map(String::as_str).collect(),
+            Wanted::All | Wanted::Range(_) => self.names().collect(),
         };
         let place = list
             .iter()
@@ -221,10 +222,15 @@ impl<'a> Chooser<'a> {
         place.unwrap_or(list.len())
     }
 
+    fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.available.iter().map(|version| version.name.as_str())
+    }
+
     fn missing(&self, name: &str) -> Result<Entry> {
-        let version = match self.matrix.source.order {
-            Order::Listed => Some(Version::listed(name)),
-            Order::Semver => Version::semantic(name),
+        let version = if self.matrix.source.order == Order::Semver {
+            Version::semantic(name)
+        } else {
+            Some(Version::listed(name))
         };
         let entry = version.map(|version| Entry {
             version,
@@ -314,7 +320,7 @@ impl<'a> Chooser<'a> {
         let pairs: Vec<String> = self.matrix.axes.iter().flat_map(pairs_of).collect();
         for word in &self.selection.skip {
             let name = word.split(' ').next().unwrap_or_default();
-            let version = self.available.iter().any(|version| {
+            let version = self.names().any(|version| {
                 version::same_version(version, name)
                     || version == word
                     || word.starts_with(&format!("{version} "))
@@ -324,7 +330,7 @@ impl<'a> Chooser<'a> {
                 continue;
             }
             let message = format!("`--skip {word}` names no version, cell or axis value");
-            let candidates = self.available.iter().chain(&pairs).map(String::as_str);
+            let candidates = self.names().chain(pairs.iter().map(String::as_str));
             let error = Error::new(Kind::Usage, message);
             return Err(match did_you_mean(word, candidates) {
                 Some(suggestion) => error.hint(suggestion),
@@ -412,7 +418,7 @@ impl<'a> Chooser<'a> {
     fn suggestions(&self, word: &str) -> Vec<String> {
         let (mut versions, _) = version::order(self.available, Order::Semver);
         let Some(pivot) = Version::semantic(word) else {
-            let near = nearest(word, self.available.iter().map(String::as_str));
+            let near = nearest(word, self.names());
             return near.map(str::to_owned).into_iter().collect();
         };
         let prerelease = self.matrix.source.prerelease
@@ -514,6 +520,10 @@ mod tests {
         "1.9.1",
     ];
 
+    fn listed(names: &[&str]) -> Vec<Version> {
+        names.iter().map(|name| Version::listed(*name)).collect()
+    }
+
     fn strings(list: &[&str]) -> Vec<String> {
         list.iter().map(|text| (*text).to_owned()).collect()
     }
@@ -542,11 +552,11 @@ mod tests {
     }
 
     fn expanded(matrix: &Matrix, selection: &Selection) -> Expansion {
-        expand(matrix, &strings(&AVAILABLE), selection).unwrap()
+        expand(matrix, &listed(&AVAILABLE), selection).unwrap()
     }
 
     fn refused(matrix: &Matrix, available: &[&str], selection: &Selection) -> String {
-        expand(matrix, &strings(available), selection)
+        expand(matrix, &listed(available), selection)
             .unwrap_err()
             .to_string()
     }

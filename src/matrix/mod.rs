@@ -11,6 +11,7 @@ mod parse;
 pub mod project;
 pub mod schema;
 mod shape;
+mod source;
 pub mod template;
 mod values;
 mod wire;
@@ -22,8 +23,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use parse::parse;
-
-use crate::version::Order;
+pub use source::{
+    Attach, Compare, Crates, Folder, Git, GitRefs, Go, GoSubject, Installer, List, Maven, Npm,
+    Pypi, Range, Select, Source, SourceKind, Url, Wanted,
+};
 
 /// A whole matrix, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,90 +59,6 @@ pub struct Matrix {
     pub verdict: Rule,
 }
 
-/// Where versions come from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Source {
-    /// The kind and what it needs.
-    pub kind: SourceKind,
-    /// Which versions of those that exist are wanted.
-    pub versions: Wanted,
-    /// Which of the wanted ones are measured.
-    pub select: Select,
-    /// Whether pre-releases are among them.
-    pub prerelease: bool,
-    /// Their order.
-    pub order: Order,
-}
-
-/// The kinds of source.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SourceKind {
-    /// A crate; a server program of the matrix is built against each version.
-    Crates {
-        /// The crate's name.
-        package: String,
-        /// The folder of the server's cargo project, absolute.
-        server: PathBuf,
-    },
-    /// An npm package whose tarball holds the program.
-    Npm {
-        /// The package's name.
-        package: String,
-    },
-    /// Names listed in the matrix; the build steps know what to do with them.
-    List,
-    /// A folder whose entries are the versions.
-    Path {
-        /// The folder, absolute.
-        dir: PathBuf,
-    },
-}
-
-/// Which versions of those that exist are wanted.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Wanted {
-    /// Every one.
-    All,
-    /// Those in a range.
-    Range(Range),
-    /// These, in this order unless the order says otherwise. One that does not exist is a gap.
-    Names(Vec<String>),
-}
-
-/// A range of semantic versions.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Range {
-    /// A requirement in cargo's syntax: `^18`, `>=0.14, <2`.
-    Requirement(semver::VersionReq),
-    /// `A..B`, both ends included.
-    Between(semver::Version, semver::Version),
-}
-
-/// Which of the wanted versions are measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Select {
-    /// Every one.
-    All,
-    /// The last of each minor line.
-    LastPatchPerMinor,
-    /// The last of each release line: a major version, or a minor one below 1.0.
-    LastPerMajor,
-    /// The last N.
-    Last(usize),
-    /// Every Nth, counted back from the last.
-    Every(usize),
-}
-
-impl Select {
-    /// Returns whether it selects from release lines, which only semantic versions have.
-    pub fn needs_lines(self) -> bool {
-        match self {
-            Self::LastPatchPerMinor | Self::LastPerMajor => true,
-            Self::All | Self::Last(_) | Self::Every(_) => false,
-        }
-    }
-}
-
 /// A named axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
@@ -149,6 +68,18 @@ pub struct Axis {
     pub values: Vec<String>,
     /// Whether its value changes what is built.
     pub build: bool,
+    /// Where the program comes from whose versions the values are; none if they are mere words.
+    pub from: Option<Provider>,
+}
+
+/// Where the programs come from that an axis chooses between: a runtime, say, under every version of a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Provider {
+    /// An npm package whose tarball holds the program.
+    Npm {
+        /// Its name.
+        package: String,
+    },
 }
 
 /// A command: arguments are never parsed again.
@@ -170,10 +101,49 @@ pub struct Build {
     pub binary: Option<String>,
     /// Files and folders, absolute, whose content is part of the build key.
     pub inputs: Vec<PathBuf>,
+    /// Patch files, absolute, applied to the version's own source before the steps.
+    pub patches: Vec<PathBuf>,
     /// Extra environment, templates.
     pub env: BTreeMap<String, String>,
+    /// Whether the steps may reach the network.
+    pub network: bool,
     /// Deadline of fetching and of all steps together.
     pub timeout: Duration,
+    /// What a build may use up.
+    pub limits: Limits,
+    /// How a failure that may pass is tried again.
+    pub retry: Retry,
+    /// How to see that the right version was built.
+    pub proof: Option<Proof>,
+}
+
+/// What a build may use up before it is ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory of all its processes, bytes; most of the machine's if none is given.
+    pub memory: Option<u64>,
+    /// Its folder on the disk, bytes.
+    pub disk: u64,
+    /// What its steps print, bytes.
+    pub log: u64,
+}
+
+/// How a failure that may pass is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// Tries in all.
+    pub attempts: u32,
+    /// The pause before the second one; it doubles each time.
+    pub wait: Duration,
+}
+
+/// A command that says which version the built program is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    /// The command, templates.
+    pub cmd: Command,
+    /// A regular expression that its output must match, a template; the version's name by itself if none is given.
+    pub pattern: Option<String>,
 }
 
 /// How to start a server.

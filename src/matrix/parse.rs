@@ -58,12 +58,12 @@ pub(super) fn other_format(tree: &Node) -> Option<Problem> {
         return None;
     };
     let what = format!("this file has format {number}");
-    let problem = Problem::new(node.at_value(), what, "this Harness reads format 1");
+    let problem = Problem::new(node.at_value(), what, "this Harness reads formats 1 and 2");
     let help = match number {
-        ..1 => "write `schema = 1`",
-        _ => "use a newer Harness, or write the file in format 1",
+        ..1 => "write `schema = 2`",
+        _ => "use a newer Harness, or write the file in format 2",
     };
-    (number != 1).then(|| problem.help(help))
+    (!(1..=2).contains(&number)).then(|| problem.help(help))
 }
 
 /// A file that says how a session ends replaces the default, whichever of the two ways either has chosen.
@@ -108,8 +108,8 @@ pub(super) mod tests {
 
     use super::*;
     use crate::matrix::{
-        Axis, Build, Check, Command, Design, Range, Ready, Rule, Select, Sessions, Source,
-        SourceKind, Start, Stop, StopSignal, Wanted, Workload,
+        Axis, Build, Check, Command, Compare, Crates, Design, Limits, Range, Ready, Retry, Rule,
+        Select, Sessions, Source, SourceKind, Start, Stop, StopSignal, Wanted, Workload,
     };
     use crate::version::Order;
 
@@ -217,30 +217,8 @@ confirm = false
         BTreeMap::from([(name.to_owned(), value.to_owned())])
     }
 
-    #[test]
-    fn every_key_of_source_axes_build_and_start_arrives() {
-        let matrix = parse(FULL, file(), None).unwrap();
-        let requirement = semver::VersionReq::parse(">=0.14, <2").unwrap();
-        let source = Source {
-            kind: SourceKind::Crates {
-                package: "hyper".to_owned(),
-                server: PathBuf::from("/p/matrices/../servers/hyper"),
-            },
-            versions: Wanted::Range(Range::Requirement(requirement)),
-            select: Select::LastPatchPerMinor,
-            prerelease: true,
-            order: Order::Semver,
-        };
-        let named = |name: &str, values: &[&str], build| Axis {
-            name: name.to_owned(),
-            values: strings(values),
-            build,
-        };
-        let axes = [
-            named("size", &["1", "1024"], true),
-            named("body", &["string", "buffer"], false),
-        ];
-        let build = Build {
+    fn full_build() -> Build {
+        Build {
             steps: vec![
                 Command::Argv(strings(&["make", "-j{jobs}", "V={version}"])),
                 Command::Shell("cp -r {src} {out}/{axis.size}".to_owned()),
@@ -249,7 +227,51 @@ confirm = false
             inputs: vec![PathBuf::from("/p/matrices/../servers/common")],
             env: map("RUSTFLAGS", "-C target-cpu=native {env:EXTRA}"),
             timeout: Duration::from_mins(5),
+            patches: Vec::new(),
+            network: true,
+            limits: Limits {
+                memory: None,
+                disk: 20 << 30,
+                log: 64 << 20,
+            },
+            retry: Retry {
+                attempts: 3,
+                wait: Duration::from_secs(2),
+            },
+            proof: None,
+        }
+    }
+
+    #[test]
+    fn every_key_of_source_axes_build_and_start_arrives() {
+        let matrix = parse(FULL, file(), None).unwrap();
+        let requirement = semver::VersionReq::parse(">=0.14, <2").unwrap();
+        let source = Source {
+            kind: SourceKind::Crates(Crates {
+                package: "hyper".to_owned(),
+                server: Some(PathBuf::from("/p/matrices/../servers/hyper")),
+                bin: None,
+                features: Vec::new(),
+                locked: true,
+                with: Vec::new(),
+            }),
+            versions: Wanted::Range(Range::Requirement(requirement)),
+            select: Select::LastPatchPerMinor,
+            prerelease: true,
+            order: Order::Semver,
+            compare: Compare::Lineage,
         };
+        let named = |name: &str, values: &[&str], build| Axis {
+            name: name.to_owned(),
+            values: strings(values),
+            build,
+            from: None,
+        };
+        let axes = [
+            named("size", &["1", "1024"], true),
+            named("body", &["string", "buffer"], false),
+        ];
+        let build = full_build();
         let start = Start {
             cmd: Command::Argv(strings(&[
                 "{binary}",
@@ -517,7 +539,7 @@ confirm = false
         1 |
           | ^ `schema` is missing
           |
-          = help: write `schema = 1`: The number of the file format.
+          = help: write `schema = 2`: The number of the file format.
 
         error: the top level needs `source`
          --> /m/a.toml:1:1
@@ -561,7 +583,7 @@ confirm = false
         4 | versions = "^18"
           | ^^^^^^^^ `versions` is a key of `[source]`
           |
-          = help: move it there; `[source.npm]` takes package
+          = help: move it there; `[source.npm]` takes package, scripts, server, with
         "#);
     }
 
@@ -685,15 +707,15 @@ confirm = false
 
     #[test]
     fn a_newer_format_is_not_guessed_at() {
-        let text = "schema = 2\n[sauce]\n";
+        let text = "schema = 3\n[sauce]\n";
         insta::assert_snapshot!(message(text), @r#"
-        error: this file has format 2
+        error: this file has format 3
          --> /m/a.toml:1:10
           |
-        1 | schema = 2
-          |          ^ this Harness reads format 1
+        1 | schema = 3
+          |          ^ this Harness reads formats 1 and 2
           |
-          = help: use a newer Harness, or write the file in format 1
+          = help: use a newer Harness, or write the file in format 2
         "#);
     }
 

@@ -108,7 +108,7 @@ mod tests {
             ("connections = 32", "connections = 0"),
             ("timeout = \"5m\"", "timeout = 5"),
             ("timeout = \"5m\"", "timeout = \"5 minutes\""),
-            ("schema = 1", "schema = 2"),
+            ("schema = 1", "schema = 3"),
             ("schema = 1", ""),
             ("design = \"solo\"", "design = \"duo\""),
         ] {

@@ -117,8 +117,7 @@ impl Checker<'_> {
     }
 
     fn missing(&mut self, node: &Node, schema: &Schema, path: &str) {
-        let required = schema["required"].as_array().into_iter().flatten();
-        for key in required.filter_map(Schema::as_str) {
+        for key in needed(schema) {
             if node.find(&[key]).is_none() {
                 let description = schema["properties"][key]["description"]
                     .as_str()
@@ -236,11 +235,18 @@ fn describe(schema: &Schema) -> String {
         "integer" => "a whole number".to_owned(),
         "boolean" => "true or false".to_owned(),
         "array" => format!("an array, each {}", describe(&schema["items"])),
-        _ => match keys(schema).as_slice() {
-            [only] => format!("{{ {only} = … }}"),
-            _ => "a table".to_owned(),
+        _ => match (needed(schema).as_slice(), keys(schema).as_slice()) {
+            ([], [only]) => format!("{{ {only} = … }}"),
+            ([], _) => "a table".to_owned(),
+            (needed, _) => format!("{{ {} = … }}", needed.join(" = …, ")),
         },
     }
+}
+
+/// Returns the keys that a table must have.
+fn needed(schema: &Schema) -> Vec<&str> {
+    let required = schema["required"].as_array().into_iter().flatten();
+    required.filter_map(Schema::as_str).collect()
 }
 
 fn example(schema: &Schema) -> Option<&Schema> {

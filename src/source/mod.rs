@@ -4,9 +4,13 @@
 //! returned is every version that exists; which of them are wanted, and in what order, is decided elsewhere.
 
 mod crates;
+mod git;
+mod go;
 mod list;
+mod maven;
 mod npm;
 mod path;
+mod pypi;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +18,7 @@ use std::time::Duration;
 use crate::error::{Error, Kind, Result};
 use crate::matrix::{Matrix, SourceKind};
 use crate::process::{self, Captured, Ended, Spec};
+use crate::version::Version;
 pub(crate) use npm::{Refusal, refusal};
 
 /// How long a registry's client may take to answer a question.
@@ -22,37 +27,57 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 /// The versions that a source has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Available {
-    /// Their names as the source writes them, in its own order.
-    pub names: Vec<String>,
+    /// Their names as the source writes them and what it says of them, in its own order.
+    pub versions: Vec<Version>,
     /// What a user should know of how they were found.
     pub warnings: Vec<String>,
 }
 
 impl Available {
-    fn certain(names: Vec<String>) -> Self {
+    fn certain(versions: Vec<Version>) -> Self {
         Self {
-            names,
+            versions,
             warnings: Vec::new(),
         }
     }
+
+    fn named(names: Vec<String>) -> Self {
+        Self::certain(names.into_iter().map(Version::listed).collect())
+    }
 }
 
-/// Returns the versions that the matrix's source has.
-pub async fn available(matrix: &Matrix) -> Result<Available> {
+/// Returns the versions that the matrix's source has. `cache` is the folder of fetched and built versions.
+pub async fn available(matrix: &Matrix, cache: &Path) -> Result<Available> {
+    let dir = matrix.dir.as_path();
     match &matrix.source.kind {
-        SourceKind::Crates { package, .. } => crates::available(package, &matrix.dir).await,
-        SourceKind::Npm { package } => npm::available(package, &matrix.dir).await,
-        SourceKind::List => Ok(Available::certain(list::names(&matrix.source.versions))),
-        SourceKind::Path { dir } => path::names(dir).map(Available::certain),
+        SourceKind::Crates(crates) => crates::available(&crates.package, dir).await,
+        SourceKind::Npm(npm) => npm::available(&npm.package, dir).await,
+        SourceKind::Pypi(pypi) => pypi::available(pypi, dir).await,
+        SourceKind::Go(go) => go::available(go, dir).await,
+        SourceKind::Maven(maven) => maven::available(maven, dir).await,
+        SourceKind::Git(git) => git::available(git, cache).await,
+        SourceKind::Url(url) => Ok(Available::named(url.sha256.keys().cloned().collect())),
+        SourceKind::Path(path) => path::names(&path.dir).map(Available::named),
+        SourceKind::Attach(attach) => {
+            let names = attach.addresses.iter().map(|(name, _)| name.clone());
+            Ok(Available::named(names.collect()))
+        }
+        SourceKind::List(list) => list::available(list, &matrix.source.versions, dir).await,
     }
 }
 
 /// Returns the programs that fetching and building from a source needs, the matrix's own steps apart.
 pub fn tools(kind: &SourceKind) -> &'static [&'static str] {
     match kind {
-        SourceKind::Crates { .. } => &["cargo", "rustc", "cc"],
-        SourceKind::Npm { .. } => &["npm"],
-        SourceKind::List | SourceKind::Path { .. } => &[],
+        SourceKind::Crates(_) => &["cargo", "rustc", "cc"],
+        SourceKind::Npm(_) => &["npm"],
+        SourceKind::Pypi(_) => &["python3"],
+        SourceKind::Go(_) => &["go"],
+        SourceKind::Maven(_) => &["mvn", "java"],
+        SourceKind::Git(_) => &["git"],
+        SourceKind::Url(_) | SourceKind::Path(_) | SourceKind::Attach(_) | SourceKind::List(_) => {
+            &[]
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn available(package: &str, dir: &Path) -> Result<Available> {
     .await?;
     match failure(&captured.ended) {
         None => names(&captured.stdout)
-            .map(Available::certain)
+            .map(Available::named)
             .ok_or_else(|| unexpected(package, &captured)),
         Some(how) => Err(refused(package, &captured, &how)),
     }

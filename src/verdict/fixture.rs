@@ -41,6 +41,9 @@ fn built() -> Built {
         binary: None,
         seconds: 1.0,
         cached: false,
+        dependencies: BTreeMap::new(),
+        content: None,
+        axis_programs: BTreeMap::new(),
     })
 }
 

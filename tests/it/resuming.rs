@@ -37,6 +37,9 @@ impl Bench for Script {
             binary: None,
             seconds: 1.0,
             cached: false,
+            dependencies: BTreeMap::new(),
+            content: None,
+            axis_programs: BTreeMap::new(),
         }))
     }
 

@@ -9,7 +9,9 @@ use crate::matrix::diagnostic::{Origin, Place, Problem};
 use crate::matrix::document::Node;
 use crate::matrix::template::{self, Facts, Field};
 use crate::matrix::wire;
-use crate::matrix::{Axis, Build, Command, Source, SourceKind, Start, StopSignal};
+use crate::matrix::{
+    Axis, Build, Command, Limits, Proof, Retry, Source, SourceKind, Start, StopSignal,
+};
 
 impl Reader<'_> {
     pub(super) fn build(&mut self, wire: &wire::Build, dir: &Path) -> Build {
@@ -17,13 +19,55 @@ impl Reader<'_> {
             steps: wire.steps.iter().map(command).collect(),
             binary: wire.binary.clone(),
             inputs: wire.inputs.iter().map(|input| dir.join(input)).collect(),
+            patches: wire.patches.iter().map(|patch| dir.join(patch)).collect(),
             env: wire.env.clone(),
+            network: wire.network.unwrap_or(true),
+            limits: self.limits(&wire.limits),
+            retry: self.retry(&wire.retry),
+            proof: self.proof(wire),
             timeout: self.duration(
                 &["build", "timeout"],
                 wire.timeout.as_ref(),
                 "20m",
                 Duration::from_secs(1),
             ),
+        }
+    }
+
+    fn limits(&mut self, wire: &wire::Limits) -> Limits {
+        let path = |key| ["build", "limits", key];
+        Limits {
+            memory: wire
+                .memory
+                .as_ref()
+                .map(|size| self.size(&path("memory"), Some(size), "")),
+            disk: self.size(&path("disk"), wire.disk.as_ref(), "20GiB"),
+            log: self.size(&path("log"), wire.log.as_ref(), "64MiB"),
+        }
+    }
+
+    fn retry(&mut self, wire: &wire::Retry) -> Retry {
+        let path = ["build", "retry", "wait"];
+        Retry {
+            attempts: wire.attempts.unwrap_or(3),
+            wait: self.duration(&path, wire.wait.as_ref(), "2s", Duration::ZERO),
+        }
+    }
+
+    fn proof(&mut self, wire: &wire::Build) -> Option<Proof> {
+        match (&wire.version_cmd, &wire.version_match) {
+            (Some(cmd), pattern) => Some(Proof {
+                cmd: command(cmd),
+                pattern: pattern.clone(),
+            }),
+            (None, Some(_)) => {
+                let path = ["build", "version_match"];
+                let help = "write `version_cmd = [\"{binary}\", \"--version\"]` in `[build]`";
+                let what = "there is nothing that `version_match` could match";
+                self.report(&path, what, "no `version_cmd`", help);
+                None
+            }
+            (None, None) => None,
         }
     }
 
@@ -105,8 +149,9 @@ impl Reader<'_> {
         // Without a readable source nobody can say whether `{package}` and `{binary}` are known: let them pass.
         let kind = source.map(|source| &source.kind);
         let facts = Facts {
-            package: !matches!(kind, Some(SourceKind::List | SourceKind::Path { .. })),
-            binary: wire.build.binary.is_some() || kind != Some(&SourceKind::List),
+            package: kind.is_none_or(|kind| kind.package().is_some()),
+            binary: wire.build.binary.is_some() || kind.is_none_or(SourceKind::names_program),
+            git: kind.is_none_or(|kind| matches!(kind, SourceKind::Git(_))),
             axes,
         };
         let step = template::known(Field::Step, facts);
@@ -120,6 +165,13 @@ impl Reader<'_> {
                 binary,
                 &template::known(Field::Binary, facts),
             );
+        }
+        let proof = template::known(Field::Proof, facts);
+        if let Some(wire) = &wire.build.version_cmd {
+            self.command(&["build", "version_cmd"], wire, &proof);
+        }
+        if let Some(pattern) = &wire.build.version_match {
+            self.template(&["build", "version_match"], pattern, &proof);
         }
         let start = template::known(Field::Start, facts);
         if let Some(wire) = &wire.start.cmd {
@@ -183,7 +235,7 @@ impl Reader<'_> {
         }
     }
 
-    fn template(&mut self, path: Keys<'_>, text: &str, known: &[String]) {
+    pub(super) fn template(&mut self, path: Keys<'_>, text: &str, known: &[String]) {
         let Some(node) = self.tree.find(path) else {
             return;
         };
@@ -218,7 +270,7 @@ impl Reader<'_> {
     }
 }
 
-fn command(wire: &wire::Command) -> Command {
+pub(super) fn command(wire: &wire::Command) -> Command {
     match wire {
         wire::Command::Argv(arguments) => Command::Argv(arguments.clone()),
         wire::Command::Shell(shell) => Command::Shell(shell.shell.clone().unwrap_or_default()),

@@ -153,6 +153,14 @@ impl Reader<'_> {
         }
     }
 
+    fn size(&mut self, path: Keys<'_>, text: Option<&wire::Size>, default: &str) -> u64 {
+        let text = text.map_or(default, |text| text.0.as_str());
+        values::size(text).unwrap_or_else(|wrong| {
+            self.wrong(path, wrong);
+            1
+        })
+    }
+
     fn percent(
         &mut self,
         path: Keys<'_>,

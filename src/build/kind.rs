@@ -1,0 +1,131 @@
+//! What each kind of source needs to be built: one arm a kind, the work in a file of its own. Edge only by those.
+
+use std::path::{Path, PathBuf};
+
+use super::{Bench, Fetched, OrStop, Workshop};
+use super::{attach, crates, git, go, hash, is_program, maven, npm, pypi, tree, url};
+use crate::error::Result;
+use crate::matrix::{GoSubject, Matrix, SourceKind};
+use crate::outcome::{Gap, GapKind};
+use crate::source;
+use crate::version::Cell;
+
+/// Finds the file or folder of this machine that a version is; none where it is none, or is gone.
+pub(super) fn entry(matrix: &Matrix, cell: &Cell) -> Result<Option<PathBuf>> {
+    match &matrix.source.kind {
+        SourceKind::Path(path) => source::path_entry(&path.dir, &cell.version.name),
+        SourceKind::Crates(_)
+        | SourceKind::Npm(_)
+        | SourceKind::Pypi(_)
+        | SourceKind::Go(_)
+        | SourceKind::Maven(_)
+        | SourceKind::Git(_)
+        | SourceKind::Url(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => Ok(None),
+    }
+}
+
+/// The gap of a version that the source does not have.
+pub(super) fn not_found(matrix: &Matrix, cell: &Cell) -> Gap {
+    let version = &cell.version.name;
+    let cause = match &matrix.source.kind {
+        SourceKind::Crates(crates) => {
+            format!("the crate `{}` has no version {version}", crates.package)
+        }
+        SourceKind::Npm(npm) => {
+            format!("the npm package `{}` has no version {version}", npm.package)
+        }
+        SourceKind::Pypi(pypi) => {
+            format!(
+                "the Python package `{}` has no version {version}",
+                pypi.package
+            )
+        }
+        SourceKind::Go(go) => match &go.subject {
+            GoSubject::Module(module) => {
+                format!("the Go module `{module}` has no version {version}")
+            }
+            GoSubject::Toolchain => format!("there is no Go toolchain {version} for this machine"),
+        },
+        SourceKind::Maven(maven) => {
+            let (group, artifact) = (&maven.group, &maven.artifact);
+            format!("the Maven artifact `{group}:{artifact}` has no version {version}")
+        }
+        SourceKind::Git(git) => format!("{} has no {version}", git.repository),
+        SourceKind::Url(_) => format!("the matrix has no checksum of {version}"),
+        SourceKind::Path(path) => format!("{} has no entry {version}", path.dir.display()),
+        SourceKind::Attach(_) => format!("the matrix has no address of {version}"),
+        SourceKind::List(_) => format!("the matrix lists no version {version}"),
+    };
+    Gap::new(GapKind::NotFound, cause)
+}
+
+/// Returns what tells one version of a source from all others: its kind, package and version, or the hash of its
+/// content.
+pub(super) async fn identity(
+    shop: &Workshop,
+    matrix: &Matrix,
+    cell: &Cell,
+    entry: Option<&Path>,
+) -> Result<Vec<String>> {
+    let version = &cell.version;
+    match &matrix.source.kind {
+        SourceKind::Crates(crates) => crates::identity(shop, crates, version).await,
+        SourceKind::Npm(npm) => npm::identity(shop, npm, version).await,
+        SourceKind::Pypi(pypi) => Ok(pypi::identity(pypi, version)),
+        SourceKind::Go(go) => go::identity(shop, go, version).await,
+        SourceKind::Maven(maven) => maven::identity(shop, maven, version).await,
+        SourceKind::Git(git) => Ok(git::identity(git, version)),
+        SourceKind::Url(url) => Ok(url::identity(url, version)),
+        SourceKind::Attach(attach) => Ok(attach::identity(attach, version)),
+        SourceKind::List(_) => Ok(vec!["list".to_owned(), version.name.clone()]),
+        SourceKind::Path(_) => {
+            let content = match entry {
+                Some(entry) => hash(entry, tree::everything).await?,
+                None => String::new(),
+            };
+            Ok(vec!["path".to_owned(), version.name.clone(), content])
+        }
+    }
+}
+
+/// Returns what the tools that build a source say of their own versions.
+pub(super) async fn toolchain(shop: &Workshop, matrix: &Matrix) -> Result<Vec<String>> {
+    match &matrix.source.kind {
+        SourceKind::Crates(crates) => crates::toolchain(shop, crates).await,
+        SourceKind::Npm(npm) => npm::toolchain(shop, npm).await,
+        SourceKind::Pypi(pypi) => pypi::toolchain(shop, pypi).await,
+        SourceKind::Go(go) => go::toolchain(shop, go).await,
+        SourceKind::Maven(maven) => maven::toolchain(shop, maven).await,
+        SourceKind::Git(_)
+        | SourceKind::Url(_)
+        | SourceKind::Path(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => Ok(Vec::new()),
+    }
+}
+
+/// Gets what the source has of the version.
+pub(super) async fn fetch(bench: &Bench<'_>, entry: Option<PathBuf>) -> OrStop<Fetched> {
+    match &bench.matrix.source.kind {
+        SourceKind::Crates(crates) => crates::fetch(bench, crates).await,
+        SourceKind::Npm(npm) => npm::fetch(bench, npm).await,
+        SourceKind::Pypi(pypi) => pypi::fetch(bench, pypi).await,
+        SourceKind::Go(go) => go::fetch(bench, go).await,
+        SourceKind::Maven(maven) => maven::fetch(bench, maven).await,
+        SourceKind::Git(git) => git::fetch(bench, git).await,
+        SourceKind::Url(url) => url::fetch(bench, url).await,
+        SourceKind::Attach(_) | SourceKind::List(_) => Ok(bench.nothing_fetched()),
+        SourceKind::Path(_) => {
+            let plain = bench.nothing_fetched();
+            let src = entry.unwrap_or_else(|| plain.src.clone());
+            let binary = is_program(&src).then(|| src.clone());
+            Ok(Fetched {
+                src,
+                binary,
+                ..plain
+            })
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a workshop has found out once and need not find out again for every cell. Pure but for the waiting.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::OnceCell;
+
+use crate::error::Result;
+
+/// Texts by what they answer. Clones share what they know.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memo(Arc<Mutex<HashMap<String, Arc<OnceCell<String>>>>>);
+
+impl Memo {
+    /// Returns the answer to a question: the one that is known, or what `find` gives. Of several that ask at once one
+    /// finds out and the others wait; an error is not remembered.
+    pub(super) async fn once(
+        &self,
+        question: String,
+        find: impl Future<Output = Result<String>>,
+    ) -> Result<String> {
+        let cell = {
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(known.entry(question).or_default())
+        };
+        cell.get_or_try_init(|| find).await.cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Error, Kind};
+
+    #[tokio::test]
+    async fn a_question_is_answered_once_and_an_error_is_not_remembered() {
+        let memo = Memo::default();
+        let failed = async { Err(Error::new(Kind::Machine, "not now")) };
+        assert!(memo.once("a".to_owned(), failed).await.is_err());
+        for answer in ["first", "second"] {
+            let find = async { Ok(answer.to_owned()) };
+            let known = memo.clone().once("a".to_owned(), find).await;
+            assert_eq!(known.unwrap(), "first");
+        }
+        let other = memo.once("b".to_owned(), async { Ok("other".to_owned()) });
+        assert_eq!(other.await.unwrap(), "other");
+    }
+}
