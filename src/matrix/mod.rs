@@ -92,6 +92,17 @@ pub enum Command {
     Shell(String),
 }
 
+impl Command {
+    /// Returns its words, each a template.
+    pub fn templates(&self) -> impl Iterator<Item = &str> {
+        let words: &[String] = match self {
+            Self::Argv(words) => words,
+            Self::Shell(line) => std::slice::from_ref(line),
+        };
+        words.iter().map(String::as_str)
+    }
+}
+
 /// How to build.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Build {
@@ -168,16 +179,12 @@ pub struct Start {
 impl Start {
     /// Returns every template in it.
     pub fn templates(&self) -> impl Iterator<Item = &str> {
-        let words = match &self.cmd {
-            Command::Argv(words) => words.iter().map(String::as_str).collect(),
-            Command::Shell(line) => vec![line.as_str()],
-        };
         let more = self
             .cwd
             .as_deref()
             .into_iter()
             .chain(self.env.values().map(String::as_str));
-        words.into_iter().chain(more)
+        self.cmd.templates().chain(more)
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod world;
 
+mod builds;
 mod faults;
 mod foreign;
 mod interruption;

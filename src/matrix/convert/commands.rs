@@ -1,7 +1,7 @@
 //! `[build]` and `[start]`, and the templates in them.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Keys, Reader};
@@ -166,6 +166,7 @@ impl Reader<'_> {
                 &template::known(Field::Binary, facts),
             );
         }
+        self.patches(&wire.build.patches, kind);
         let proof = template::known(Field::Proof, facts);
         if let Some(wire) = &wire.build.version_cmd {
             self.command(&["build", "version_cmd"], wire, &proof);
@@ -180,6 +181,31 @@ impl Reader<'_> {
         self.environment("start", &wire.start.env, &start);
         if let Some(cwd) = &wire.start.cwd {
             self.template(&["start", "cwd"], cwd, &start);
+        }
+    }
+
+    /// Patches are for source that the version brings along, never for files of the user's.
+    fn patches(&mut self, patches: &[PathBuf], kind: Option<&SourceKind>) {
+        let has_source = match kind {
+            None | Some(SourceKind::Git(_) | SourceKind::Url(_)) => true,
+            Some(SourceKind::Npm(npm)) => npm.server.is_none(),
+            Some(
+                SourceKind::Crates(_)
+                | SourceKind::Pypi(_)
+                | SourceKind::Go(_)
+                | SourceKind::Maven(_)
+                | SourceKind::Path(_)
+                | SourceKind::Attach(_)
+                | SourceKind::List(_),
+            ) => false,
+        };
+        if !has_source && !patches.is_empty() {
+            self.report(
+                &["build", "patches"],
+                "there is nothing to patch",
+                "this source brings no source code of the version along",
+                "take `patches` out; `[source.git]` and `[source.url]` bring source code",
+            );
         }
     }
 
