@@ -44,6 +44,8 @@ pub enum Verb {
     Report(ReportArgs),
     /// Show the build or server log of a cell.
     Log(LogArgs),
+    /// Accept a known gap, so that it is no news; without a cell, list those that are accepted.
+    Ack(AckArgs),
     /// Say whether this machine is fit.
     Doctor(DoctorArgs),
 }
@@ -215,6 +217,23 @@ pub enum LogOf {
     Build,
     /// The server's.
     Server,
+}
+
+/// Arguments of `ack`.
+#[derive(Debug, Clone, Args)]
+pub struct AckArgs {
+    /// The cells whose gaps are accepted as they were in the newest run, as `list` shows them.
+    #[arg(value_name = "CELL")]
+    pub cells: Vec<String>,
+    /// The matrix; the first of harness.toml by default.
+    #[arg(long, value_name = "FILE")]
+    pub matrix: Option<PathBuf>,
+    /// Why it is accepted; reports show it.
+    #[arg(long, value_name = "TEXT", default_value = "accepted")]
+    pub reason: String,
+    /// Accept them no longer.
+    #[arg(long)]
+    pub remove: bool,
 }
 
 /// Arguments of `doctor`.

@@ -70,6 +70,9 @@ fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String
             "{}: its launches settle at two levels of CPU time per answer; a mean over them describes neither.",
             name(*cell)
         ),
+        Warning::SameProgram => format!(
+            "{pair}: the two programs are the same, byte for byte; only what they read when they run can make a difference."
+        ),
         Warning::NotConfirmed => {
             format!("{pair}: the first sessions showed a step that fresh sessions did not confirm.")
         }

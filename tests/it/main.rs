@@ -11,6 +11,7 @@ mod builds;
 mod faults;
 mod foreign;
 mod interruption;
+mod known;
 mod messages;
 mod resuming;
 mod shipped;
