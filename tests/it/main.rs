@@ -7,6 +7,7 @@
 
 mod world;
 
+mod attach;
 mod builds;
 mod faults;
 mod foreign;

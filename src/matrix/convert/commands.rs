@@ -72,7 +72,7 @@ impl Reader<'_> {
     }
 
     /// Returns how a server is started; none if it is reported that there is no command.
-    pub(super) fn start(&mut self, wire: &wire::Start) -> Option<Start> {
+    pub(super) fn start(&mut self, wire: &wire::Start, attached: bool) -> Option<Start> {
         let cpus = wire.cpus.clone();
         let grace = self.duration(
             &["start", "stop", "grace"],
@@ -81,12 +81,23 @@ impl Reader<'_> {
             Duration::ZERO,
         );
         self.distinct(cpus.as_deref().unwrap_or_default());
-        let Some(cmd) = wire.cmd.as_ref() else {
-            self.no_command();
-            return None;
+        let cmd = match (&wire.cmd, attached) {
+            (Some(cmd), false) => command(cmd),
+            // Nothing is started, so nothing is said of how.
+            (None, true) => Command::Argv(Vec::new()),
+            (Some(_), true) => {
+                let what = "a server that runs already is not started";
+                let help = "take `cmd` out, or choose another kind of `[source]`";
+                self.report(&["start", "cmd"], what, "nobody would run this", help);
+                return None;
+            }
+            (None, false) => {
+                self.no_command();
+                return None;
+            }
         };
         Some(Start {
-            cmd: command(cmd),
+            cmd,
             cwd: wire.cwd.clone(),
             env: wire.env.clone(),
             stop_signal: wire.stop.signal.unwrap_or(StopSignal::Term),
