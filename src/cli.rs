@@ -46,6 +46,8 @@ pub enum Verb {
     Log(LogArgs),
     /// Accept a known gap, so that it is no news; without a cell, list those that are accepted.
     Ack(AckArgs),
+    /// Bound the cache of builds and logs by size and age.
+    Clean(CleanArgs),
     /// Say whether this machine is fit.
     Doctor(DoctorArgs),
 }
@@ -234,6 +236,23 @@ pub struct AckArgs {
     /// Accept them no longer.
     #[arg(long)]
     pub remove: bool,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Clone, Args)]
+pub struct CleanArgs {
+    /// Delete what was not used for so many days.
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub unused_days: u32,
+    /// Then delete the longest unused until no more than this is left: 20GiB, 500MiB.
+    #[arg(long, value_name = "SIZE", default_value = "20GiB", value_parser = crate::matrix::size)]
+    pub keep: u64,
+    /// Delete everything that is not in use.
+    #[arg(long)]
+    pub all: bool,
+    /// Only say what would be deleted.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `doctor`.

@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use crate::build::Workshop;
+use crate::build::cache::LOGS_MARK;
 use crate::commands::Loaded;
 use crate::error::{Error, Kind, Result};
 use crate::journal::{Built, CpuPlan, Launched, SessionRecord};
@@ -45,6 +46,7 @@ impl Live {
         let cores = crate::host::allowed_cpus().len();
         let logs = workplace.cache().join("logs").join(run);
         workplace::make_folder(&logs)?;
+        workplace::write(&logs.join(LOGS_MARK), "")?;
         Ok(Self {
             workshop: Workshop::new(workplace.cache(), (cores / cells.len().max(1)).max(1)),
             matrix: loaded.matrix,

@@ -16,9 +16,9 @@ use crate::error::{Error, Kind, Result};
 use crate::journal::Built;
 
 /// The file that marks a folder as ours to empty.
-const MARK: &str = ".harness-build";
+pub(super) const MARK: &str = ".harness-build";
 /// The file that makes a build a finished one; written last.
-const OUTCOME: &str = "outcome.json";
+pub(super) const OUTCOME: &str = "outcome.json";
 /// How often a folder that another build holds is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -80,6 +80,7 @@ impl Folder {
                 let is_whole = artifact.work == self.work
                     && artifact.binary.iter().all(|binary| binary.is_file());
                 artifact.cached = true;
+                super::cache::touch(&self.root.join(MARK));
                 is_whole.then_some(Built::Artifact(artifact))
             }
             Built::Gap(gap) => Some(Built::Gap(gap)),
@@ -153,7 +154,7 @@ impl Folder {
 }
 
 /// Deletes a file, or a folder even where a build made folders in it write-protected.
-fn delete(path: &Path) -> io::Result<()> {
+pub(super) fn delete(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
         return fs::remove_file(path);
     }

@@ -8,6 +8,7 @@
     reason = "it times builds and reads the variables that templates name"
 )]
 
+pub mod cache;
 pub mod diagnosis;
 pub mod log;
 mod archive;

@@ -18,6 +18,7 @@ use crate::workplace::Workplace;
 mod ack;
 mod build;
 mod check;
+mod clean;
 mod doctor;
 mod list;
 mod log;
@@ -37,6 +38,7 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Report(arguments) => report::run(&workplace?, &arguments),
         Verb::Log(arguments) => log::run(&workplace?, &arguments),
         Verb::Ack(arguments) => ack::run(&workplace?, &arguments),
+        Verb::Clean(arguments) => clean::run(&workplace?, &arguments),
         Verb::Doctor(arguments) => doctor::run(&workplace?, &arguments).await,
     }
 }

@@ -304,6 +304,11 @@ pub struct Rule {
     pub confirm: bool,
 }
 
+/// Reads a size, `20GiB`, as bytes; the error says what to write.
+pub fn size(text: &str) -> Result<u64, String> {
+    values::size(text).map_err(|wrong| format!("{}; {}", wrong.why, wrong.help))
+}
+
 /// Durations as seconds in journals.
 pub mod seconds {
     use std::time::Duration;

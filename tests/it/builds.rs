@@ -159,3 +159,33 @@ fn a_second_build_of_a_full_cache_runs_no_step() {
         );
     }
 }
+
+#[test]
+fn clean_deletes_builds_and_logs_and_nothing_else() {
+    let world = World::new();
+    write(&world, &["1.0.0", "1.0.1"], SAYS_ITS_VERSION, "");
+    outcomes(&world);
+    world.write(".harness/builds/built/own/file", "of the user's");
+    let kept = world.run(&["clean"]).expect(0).stdout;
+    assert!(kept.contains("0 MiB freed"), "{kept}");
+    let shown = world.run(&["clean", "--all", "--dry-run"]).expect(0).stdout;
+    assert_eq!(
+        shown.matches("would delete  builds/built/1.0.").count(),
+        2,
+        "{shown}"
+    );
+    let deleted = world.run(&["clean", "--all"]).expect(0).stdout;
+    assert_eq!(
+        deleted.matches("deleted  builds/built/1.0.").count(),
+        2,
+        "{deleted}"
+    );
+    assert!(
+        world
+            .path()
+            .join(".harness/builds/built/own/file")
+            .is_file()
+    );
+    assert_eq!(outcomes(&world)[0]["outcome"]["artifact"]["cached"], false);
+    world.run(&["clean", "--keep", "20"]).expect(129);
+}
