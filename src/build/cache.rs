@@ -15,9 +15,13 @@ use super::folder::{OUTCOME, cannot, delete};
 use crate::error::Result;
 
 /// The files that mark a folder as ours to delete; what a folder without one holds is never touched.
-pub(crate) const MARKS: [&str; 2] = [super::folder::MARK, LOGS_MARK];
+pub(crate) const MARKS: [&str; 3] = [super::folder::MARK, LOGS_MARK, MIRROR_MARK];
 /// The mark of a run's folder of server logs.
 pub const LOGS_MARK: &str = ".harness-logs";
+/// The mark of a repository's mirror.
+pub(crate) const MIRROR_MARK: &str = ".harness-mirror";
+/// The files that make a build a finished one and a mirror a whole one.
+const WHOLE: [&str; 2] = [OUTCOME, "HEAD"];
 /// How deep below the cache such a folder lies at most.
 const DEPTH: usize = 3;
 
@@ -65,20 +69,21 @@ fn last_used(mark: &Path) -> Option<SystemTime> {
 }
 
 /// Notes that a folder with this mark is used now. Where that cannot be noted it is only deleted sooner.
-pub(super) fn touch(mark: &Path) {
+pub(crate) fn touch(mark: &Path) {
     if let Ok(file) = OpenOptions::new().append(true).open(mark) {
         drop(file.set_modified(SystemTime::now()));
     }
 }
 
-/// Returns what a folder takes on the disk, bytes. Links are not followed; what cannot be read is not counted.
+/// Returns what a folder takes on the disk, bytes: of a file with names elsewhere, its share. Links are not followed; what
+/// cannot be read is not counted.
 pub(super) fn size(path: &Path) -> u64 {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return 0;
     };
     let own = metadata.blocks() * 512;
     if !metadata.is_dir() {
-        return own;
+        return own / metadata.nlink().max(1);
     }
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     own + entries.map(|entry| size(&entry.path())).sum::<u64>()
@@ -112,13 +117,15 @@ pub fn remove(unit: &Unit) -> Result<bool> {
     if held.as_ref().is_some_and(|file| file.try_lock().is_err()) {
         return Ok(false);
     }
-    // What makes a build a finished one goes first, so that one cut short here is never taken for whole, and the mark
-    // last, so that the deletion can be gone on with.
-    match fs::remove_file(unit.path.join(OUTCOME)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(cannot("delete", &unit.path, error));
+    // What makes it a whole one goes first, so that one cut short here is never taken for whole, and the mark last, so
+    // that the deletion can be gone on with.
+    for file in WHOLE {
+        match fs::remove_file(unit.path.join(file)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(cannot("delete", &unit.path, error));
+            }
+            Ok(()) | Err(_) => {}
         }
-        Ok(()) | Err(_) => {}
     }
     let entries = fs::read_dir(&unit.path).map_err(|error| cannot("list", &unit.path, error))?;
     for entry in entries.flatten() {
@@ -164,6 +171,21 @@ mod tests {
         assert_eq!(chosen(60, 99), ["older"]);
         assert_eq!(chosen(60, 49), ["older", "old", "new"]);
         assert_eq!(chosen(0, 100).len(), 4);
+    }
+
+    #[test]
+    fn a_file_with_two_names_takes_its_room_once() {
+        let cache = tempfile::tempdir().unwrap();
+        for name in ["mirror", "build"] {
+            fs::create_dir(cache.path().join(name)).unwrap();
+        }
+        let empty = size(cache.path());
+        let pack = cache.path().join("mirror/pack");
+        fs::write(&pack, vec![1; 1 << 20]).unwrap();
+        let whole = size(cache.path()) - empty;
+        fs::hard_link(&pack, cache.path().join("build/pack")).unwrap();
+        assert!(whole >= 1 << 20);
+        assert_eq!(size(cache.path()) - empty, whole);
     }
 
     #[test]

@@ -77,7 +77,6 @@ impl From<Error> for Stop {
 
 /// One build in progress.
 struct Bench<'a> {
-    #[expect(dead_code, reason = "the mirror of a repository lies in its cache")]
     shop: &'a Workshop,
     matrix: &'a Matrix,
     cell: &'a Cell,
@@ -226,7 +225,8 @@ impl Bench<'_> {
         variables.set("jobs", self.jobs.to_string());
         let own = &self.matrix.build.steps;
         let steps = if own.is_empty() { &fetched.steps } else { own };
-        steps::run(self, steps, (&variables, &fetched.work)).await?;
+        let run = steps::run(self, steps, (&variables, &fetched.work)).await;
+        run.map_err(|stop| git::explain(self, stop))?;
         let binary = self.binary(fetched.binary.clone(), (&variables, &fetched.work))?;
         if let Some(binary) = &binary {
             variables.set("binary", binary.to_string_lossy());

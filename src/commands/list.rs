@@ -1,5 +1,7 @@
 //! `harness list`: the cells in order with their state.
 
+use std::collections::HashMap;
+
 use super::{load, matrices, print};
 use crate::cli::{DataFormat, ListArgs};
 use crate::error::Result;
@@ -7,6 +9,7 @@ use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
 use crate::matrix::Matrix;
 use crate::pipeline;
+use crate::progress;
 use crate::version;
 use crate::workplace::Workplace;
 
@@ -37,14 +40,15 @@ async fn rows(
     (arguments, run): (&ListArgs, Option<&Run>),
 ) -> Result<Vec<Row>> {
     let loaded = load(workplace, matrix, &arguments.selected).await?;
+    loaded
+        .warnings
+        .iter()
+        .for_each(|warning| progress::line(&format!("warning: {warning}")));
     let cells = &loaded.expansion.cells;
-    let pairs = version::pairs(cells, &|_| true);
-    let predecessor = |index: usize| {
-        pairs
-            .iter()
-            .find(|pair| pair.candidate == index)
-            .map(|pair| cells[pair.baseline].id.clone())
-    };
+    let pairs = version::pairs(cells, &|_| true).into_iter();
+    let baselines: HashMap<usize, usize> =
+        pairs.map(|pair| (pair.candidate, pair.baseline)).collect();
+    let predecessor = |index: usize| Some(cells[*baselines.get(&index)?].id.clone());
     Ok(cells
         .iter()
         .enumerate()

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use diagnostic::did_you_mean;
 pub use parse::parse;
 pub use source::{
     Attach, Compare, Crates, Folder, Git, GitRefs, Go, GoSubject, Installer, List, Maven, Npm,

@@ -11,6 +11,7 @@ mod attach;
 mod builds;
 mod faults;
 mod foreign;
+mod git;
 mod interruption;
 mod known;
 mod messages;
