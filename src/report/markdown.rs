@@ -273,6 +273,9 @@ fn gap(group: &GapGroup) -> String {
         group.kind,
         escape(&group.cause)
     )];
+    if let Some(hint) = &group.hint {
+        parts.push(format!("try: {}", escape(hint)));
+    }
     if !group.errors.is_empty() {
         parts.push(fence(&group.errors.join("\n")));
     }

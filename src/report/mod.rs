@@ -153,6 +153,9 @@ pub struct GapGroup {
     pub class: Class,
     /// One line for a person.
     pub cause: String,
+    /// What could be tried; none where that is not sure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// The first real error lines.
     pub errors: Vec<String>,
     /// The whole logs.
@@ -336,6 +339,7 @@ fn gap_groups(run: &Run, judgement: &Judgement) -> Vec<GapGroup> {
                 kind: first.kind,
                 class: first.class,
                 cause: first.cause.clone(),
+                hint: first.hint.clone(),
                 errors: first.errors.clone(),
                 logs: group
                     .iter()
