@@ -7,6 +7,7 @@
 
 mod world;
 
+mod diagnosis;
 mod faults;
 mod foreign;
 mod interruption;
