@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::diagnosis::{self, Nature};
+use super::diagnosis::{self, Diagnosis, Nature};
 use super::folder::cannot;
 use super::template::{self, Variables};
 use super::{Bench, OrStop, Stop, fill, log};
@@ -64,44 +64,51 @@ async fn one(bench: &Bench<'_>, spec: &Spec) -> OrStop<()> {
 fn failed(spec: &Spec, ended: &Ended, said: &str, timeout: Duration) -> Stop {
     let step = short(spec);
     let diagnosis = diagnosis::diagnose(said);
-    let (nature, how) = match ended {
-        Ended::Code(code) => (
-            diagnosis.nature,
-            format!("`{step}` ended with exit code {code}"),
-        ),
-        // Nobody but the kernel, short of memory, sends this one.
-        Ended::Signal(9) => (
-            Nature::Memory,
-            format!("`{step}` was killed, most likely for want of memory"),
-        ),
-        Ended::Signal(signal) => (
-            diagnosis.nature,
-            format!("`{step}` was ended by signal {signal}"),
-        ),
-        Ended::TimedOut => {
-            let cause = format!(
-                "`{step}` did not end: the build may take {} s",
-                timeout.as_secs()
-            );
-            return Gap::new(GapKind::Timeout, cause)
-                .with_errors(diagnosis.errors)
-                .into();
-        }
+    let how = match ended {
+        Ended::Code(code) => format!("`{step}` ended with exit code {code}"),
+        Ended::Signal(9) => return killed(&step, diagnosis).into(),
+        Ended::Signal(signal) => format!("`{step}` was ended by signal {signal}"),
+        Ended::TimedOut => return timed_out(&step, timeout, diagnosis).into(),
         Ended::NotStarted(reason) if spec.program.contains('/') => {
-            return Gap::new(
-                GapKind::Failed,
-                format!("`{step}` could not be started: {reason}"),
-            )
-            .into();
+            return not_started(&step, reason).into();
         }
         Ended::NotStarted(reason) => return source::cannot_start(&spec.program, reason).into(),
     };
-    let cause = match diagnosis.cause {
+    let cause = match diagnosis.in_one_line() {
         Some(cause) if diagnosis.nature != Nature::Other => cause,
         Some(cause) => format!("{how}; {cause}"),
         None => how,
     };
-    gap(nature, cause).with_errors(diagnosis.errors).into()
+    gap(diagnosis.nature, cause)
+        .with_hint(diagnosis.hint)
+        .with_errors(diagnosis.errors)
+        .into()
+}
+
+/// The gap of a step that was killed. Nobody but the kernel, short of memory, sends that signal.
+fn killed(step: &str, diagnosis: Diagnosis) -> Gap {
+    let how = format!("`{step}` was killed, most likely for want of memory");
+    let cause = match diagnosis.cause {
+        Some(cause) => format!("{how}; {cause}"),
+        None => how,
+    };
+    gap(Nature::Memory, cause)
+        .with_hint(Nature::Memory.hint().map(str::to_owned))
+        .with_errors(diagnosis.errors)
+}
+
+fn timed_out(step: &str, timeout: Duration, diagnosis: Diagnosis) -> Gap {
+    let seconds = timeout.as_secs();
+    let cause = format!("`{step}` did not end: the build may take {seconds} s");
+    Gap::new(GapKind::Timeout, cause)
+        .with_hint(Some("a longer `build.timeout`".to_owned()))
+        .with_errors(diagnosis.errors)
+}
+
+fn not_started(step: &str, reason: &str) -> Gap {
+    let diagnosis = diagnosis::diagnose(reason);
+    let cause = diagnosis.explaining(&format!("`{step}` could not be started: {reason}"));
+    Gap::new(GapKind::Failed, cause).with_hint(diagnosis.hint)
 }
 
 /// Makes the gap of a step that failed for a cause of this nature.
@@ -292,6 +299,14 @@ mod tests {
             Stop::Gap(gap) => panic!("{gap:?}"),
         }
         assert_eq!(judged(&["./configure"], &missing, "").kind, GapKind::Failed);
+        let foreign = Ended::NotStarted("Exec format error (os error 8)".to_owned());
+        let gap = judged(&["./server"], &foreign, "");
+        assert_eq!(
+            gap.cause,
+            "`./server` could not be started: Exec format error (os error 8); it is no program for the processor of \
+             this machine"
+        );
+        assert!(gap.hint.is_some());
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::cli::{LogArgs, LogOf};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
+use crate::outcome::Gap;
+use crate::progress;
 use crate::workplace::Workplace;
 
 pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
@@ -44,7 +46,22 @@ pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
         Error::new(Kind::Machine, format!("cannot read {}", log.display())).because(error)
     })?;
     print(&String::from_utf8_lossy(&bytes))?;
+    if let Some(gap) = run.ok().and_then(|run| gap(&run, &arguments.cell)) {
+        progress::line(&gap.in_one_line());
+        gap.advice()
+            .iter()
+            .for_each(|advice| progress::line(advice));
+    }
     Ok(Exit::Done)
+}
+
+/// Returns why a cell has no number, as far as the run knows.
+fn gap(run: &Run, id: &str) -> Option<Gap> {
+    let cell = run.header.cells.iter().position(|cell| cell.id == id)?;
+    match run.builds.get(&cell) {
+        Some(Built::Gap(gap)) => Some(gap.clone()),
+        Some(Built::Artifact(_)) | None => run.given_up.get(&cell).cloned(),
+    }
 }
 
 /// Returns the log of a cell that a run knows.

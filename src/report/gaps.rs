@@ -28,6 +28,9 @@ pub struct GapGroup {
     pub class: Class,
     /// One line for a person.
     pub cause: String,
+    /// What could be tried; none where that is not sure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// The first real error lines.
     pub errors: Vec<String>,
     /// The whole logs.
@@ -72,6 +75,7 @@ pub(super) fn groups(run: &Run, gaps: &[(usize, Gap)], past: &Past<'_>) -> Vec<G
             kind: first.kind,
             class: first.class,
             cause: first.cause.clone(),
+            hint: first.hint.clone(),
             errors: first.errors.clone(),
             logs: logs.collect(),
             acknowledged: past.acknowledged(&run.header.matrix.name, &cells[*cell].id, first),

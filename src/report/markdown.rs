@@ -286,6 +286,9 @@ fn gap(group: &GapGroup) -> String {
         group.kind,
         escape(&group.cause)
     )];
+    if let Some(hint) = &group.hint {
+        parts.push(format!("try: {}", escape(hint)));
+    }
     if let Some(reason) = &group.acknowledged {
         parts.push(format!("Known: {}", escape(reason)));
     }

@@ -41,6 +41,10 @@ pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
     for group in &report.gaps {
         text.push_str(&gap_line(group));
         text.push('\n');
+        if let Some(hint) = &group.hint {
+            text.push_str(&one_line(&format!("    try: {hint}")));
+            text.push('\n');
+        }
     }
     for warning in &report.warnings {
         text.push_str("note: ");
@@ -151,6 +155,7 @@ fn gap_line(group: &GapGroup) -> String {
     let error = group
         .errors
         .first()
+        .filter(|error| !group.cause.contains(error.trim()))
         .map_or_else(String::new, |error| format!(": {error}"));
     one_line(&format!(
         "{cells}: {} {}{known}: {}{error}",

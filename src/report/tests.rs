@@ -37,6 +37,7 @@ fn regression_across_a_gap() -> Run {
     let mut run = run(&["0.12.18", "4.0.0", "5.0.0", "6.0.0", "6.1.0"]);
     for cell in [1, 2] {
         let gap = Gap::new(GapKind::Failed, "the linker did not find a symbol")
+            .with_hint(Some("link the `uv` library".to_owned()))
             .with_errors(vec![
                 "node.o: undefined reference to `sync_file_range'".to_owned(),
             ])

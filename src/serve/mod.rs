@@ -253,17 +253,20 @@ fn not_ready(launch: &Launch<'_>, trouble: &Trouble) -> Gap {
     }
 }
 
-fn exited(launch: &Launch<'_>, ended: &Ended) -> Gap {
+/// Returns the gap of a server that ended before it answered, from its log.
+pub fn exited(launch: &Launch<'_>, ended: &Ended) -> Gap {
     let how = how_it_ended(ended);
     let diagnosis = diagnosis_of(&launch.log);
     if diagnosis.nature == Nature::Port {
         return port_taken(launch.address).with_errors(diagnosis.errors);
     }
-    let cause = match diagnosis.cause {
+    let cause = match diagnosis.in_one_line() {
         None => format!("the server {how} before it answered"),
         Some(cause) => format!("the server {how} before it answered: {cause}"),
     };
-    Gap::new(GapKind::Exited, cause).with_errors(diagnosis.errors)
+    Gap::new(GapKind::Exited, cause)
+        .with_hint(diagnosis.hint)
+        .with_errors(diagnosis.errors)
 }
 
 /// Returns a phrase for the end of a process: "ended with code 1".
@@ -277,8 +280,12 @@ pub fn how_it_ended(ended: &Ended) -> String {
 }
 
 fn not_started(launch: &Launch<'_>, program: &str, reason: &str) -> Gap {
+    let diagnosis = diagnose(reason);
     let cause = format!("cannot start `{program}`: {reason}");
-    Gap::new(GapKind::Exited, cause).with_log(&launch.log)
+    let cause = diagnosis.explaining(&cause);
+    Gap::new(GapKind::Exited, cause)
+        .with_hint(diagnosis.hint)
+        .with_log(&launch.log)
 }
 
 fn port_taken(address: SocketAddr) -> Gap {
