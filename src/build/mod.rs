@@ -19,6 +19,7 @@ mod git;
 mod go;
 mod key;
 mod kind;
+mod leash;
 mod maven;
 mod memo;
 mod npm;
@@ -43,6 +44,7 @@ use crate::outcome::{Artifact, Class, Gap, GapKind, Stage};
 use crate::version::Cell;
 use folder::Folder;
 use key::Ingredients;
+use leash::Leash;
 use memo::Memo;
 
 /// Where versions are built and kept.
@@ -509,6 +511,15 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
             Err(_) => std::future::pending().await,
         },
     }
+}
+
+/// Does work that blocks until it is done, its time is over, or nobody waits for it any more.
+async fn leashed<T: Send + 'static>(
+    time: Duration,
+    work: impl FnOnce(&Leash) -> T + Send + 'static,
+) -> T {
+    let (leash, _holder) = Leash::new(time);
+    blocking(move || work(&leash)).await
 }
 
 #[cfg(test)]
