@@ -14,6 +14,7 @@ pub mod log;
 mod archive;
 mod attach;
 mod crates;
+mod download;
 mod folder;
 mod git;
 mod go;
@@ -327,7 +328,10 @@ fn is_lasting(built: &Built) -> bool {
 fn may_pass(built: &Built) -> bool {
     match built {
         Built::Artifact(_) => false,
-        Built::Gap(gap) => matches!(gap.kind, GapKind::Network | GapKind::Checksum),
+        Built::Gap(gap) => {
+            gap.class == Class::Transient
+                && matches!(gap.kind, GapKind::Network | GapKind::Checksum)
+        }
     }
 }
 

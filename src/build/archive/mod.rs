@@ -127,6 +127,16 @@ impl Bounds {
     }
 }
 
+/// Returns whether a file is an archive to unpack. A program of Java's is one by its form only.
+pub(super) fn is_archive(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    Ok(match format::of(&mut file)? {
+        None => false,
+        Some(Format::Zip) => !zipped::is_java(file),
+        Some(Format::GzipTar | Format::XzTar | Format::Tar | Format::Other(_)) => true,
+    })
+}
+
 /// Unpacks an archive into an existing folder without the first `strip` folders of each path; without a number, a
 /// single folder around everything is cut off.
 ///

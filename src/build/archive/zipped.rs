@@ -42,6 +42,12 @@ pub(super) fn unpack(mut file: File, meter: &Rc<Meter>, place: &mut Place) -> Re
     Ok(())
 }
 
+/// Returns whether a zip is a program of Java's, which is run as it is.
+pub(super) fn is_java(file: File) -> bool {
+    let zip = open(BufReader::new(file));
+    zip.is_ok_and(|zip| zip.index_for_name_raw(b"META-INF/MANIFEST.MF").is_some())
+}
+
 fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>, ZipError> {
     // The file begins as a zip does, so places in it are counted from there.
     let config = Config {

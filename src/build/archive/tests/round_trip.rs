@@ -141,6 +141,24 @@ fn a_gzip_in_several_parts_is_read_whole() {
     assert_eq!(world.read("b"), "two");
 }
 
+#[test]
+fn a_program_of_java_is_no_archive_to_unpack() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x");
+    let manifest = Zipped::file("META-INF/MANIFEST.MF", b"");
+    let class = Zipped::file("Main.class", b"");
+    for (bytes, expected) in [
+        (zip(&[manifest, class.clone()]), false),
+        (zip(&[class]), true),
+        (gzip(b""), true),
+        (b"BZh9".to_vec(), true),
+        (b"#!/bin/sh\n".to_vec(), false),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(is_archive(&path).unwrap(), expected);
+    }
+}
+
 /// Makes a folder with a program, a text, a folder in a folder, and a link.
 fn sample() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
