@@ -15,11 +15,13 @@ use super::folder::{OUTCOME, cannot, delete};
 use crate::error::Result;
 
 /// The files that mark a folder as ours to delete; what a folder without one holds is never touched.
-pub(crate) const MARKS: [&str; 3] = [super::folder::MARK, LOGS_MARK, MIRROR_MARK];
+pub(crate) const MARKS: [&str; 4] = [super::folder::MARK, LOGS_MARK, MIRROR_MARK, DOWNLOAD_MARK];
 /// The mark of a run's folder of server logs.
 pub const LOGS_MARK: &str = ".harness-logs";
 /// The mark of a repository's mirror.
 pub(crate) const MIRROR_MARK: &str = ".harness-mirror";
+/// The mark of a fetched file's folder.
+pub(super) const DOWNLOAD_MARK: &str = ".harness-download";
 /// The files that make a build a finished one and a mirror a whole one.
 const WHOLE: [&str; 2] = [OUTCOME, "HEAD"];
 /// How deep below the cache such a folder lies at most.

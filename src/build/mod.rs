@@ -14,11 +14,13 @@ pub mod log;
 mod archive;
 mod attach;
 mod crates;
+mod download;
 mod folder;
 mod git;
 mod go;
 mod key;
 mod kind;
+mod leash;
 mod maven;
 mod memo;
 mod npm;
@@ -43,6 +45,7 @@ use crate::outcome::{Artifact, Class, Gap, GapKind, Stage};
 use crate::version::Cell;
 use folder::Folder;
 use key::Ingredients;
+use leash::Leash;
 use memo::Memo;
 
 /// Where versions are built and kept.
@@ -325,7 +328,10 @@ fn is_lasting(built: &Built) -> bool {
 fn may_pass(built: &Built) -> bool {
     match built {
         Built::Artifact(_) => false,
-        Built::Gap(gap) => matches!(gap.kind, GapKind::Network | GapKind::Checksum),
+        Built::Gap(gap) => {
+            gap.class == Class::Transient
+                && matches!(gap.kind, GapKind::Network | GapKind::Checksum)
+        }
     }
 }
 
@@ -509,6 +515,15 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
             Err(_) => std::future::pending().await,
         },
     }
+}
+
+/// Does work that blocks until it is done, its time is over, or nobody waits for it any more.
+async fn leashed<T: Send + 'static>(
+    time: Duration,
+    work: impl FnOnce(&Leash) -> T + Send + 'static,
+) -> T {
+    let (leash, _holder) = Leash::new(time);
+    blocking(move || work(&leash)).await
 }
 
 #[cfg(test)]

@@ -18,5 +18,7 @@ mod known;
 mod messages;
 mod resuming;
 mod shipped;
+mod site;
 mod supervision;
+mod url;
 mod workloads;
