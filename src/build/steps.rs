@@ -33,8 +33,8 @@ pub(super) async fn plain(bench: &Bench<'_>, command: &Command, cwd: &Path) -> O
         program,
         args,
         cwd: cwd.to_owned(),
-        env: process::base_environment(),
-        cpus: Vec::new(),
+        env: process::build_environment(),
+        ..Spec::default()
     };
     one(bench, &spec).await
 }
@@ -87,6 +87,10 @@ fn failed(spec: &Spec, ended: &Ended, said: &str, timeout: Duration) -> Stop {
                 .with_errors(diagnosis.errors)
                 .into();
         }
+        Ended::OverLimit(limit) => (
+            diagnosis.nature,
+            format!("`{step}` was ended as it {limit}"),
+        ),
         Ended::NotStarted(reason) if spec.program.contains('/') => {
             return Gap::new(
                 GapKind::Failed,
@@ -145,7 +149,7 @@ pub(super) fn spec(
         args,
         cwd: work.to_owned(),
         env: environment(bench, variables)?,
-        cpus: Vec::new(),
+        ..Spec::default()
     })
 }
 
@@ -166,7 +170,7 @@ fn words(command: Command) -> Result<(String, Vec<String>)> {
 
 /// Returns the environment of every step: that of all children, the template's values, and the matrix's own.
 fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<String, String>> {
-    let mut env = process::base_environment();
+    let mut env = process::build_environment();
     env.extend(variables.environment());
     if let SourceKind::Crates(_) = bench.matrix.source.kind {
         let target = bench.folder.work.join("target");
@@ -194,9 +198,7 @@ mod tests {
         Spec {
             program,
             args,
-            cwd: std::path::PathBuf::new(),
-            env: BTreeMap::new(),
-            cpus: Vec::new(),
+            ..Spec::default()
         }
     }
 
