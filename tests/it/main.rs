@@ -12,6 +12,7 @@ mod builds;
 mod faults;
 mod foreign;
 mod git;
+mod hostile;
 mod interruption;
 mod known;
 mod messages;
