@@ -129,6 +129,7 @@ impl Live {
             cwd,
             env,
             cpus: self.cpus.server.clone(),
+            ..Spec::default()
         })
     }
 

@@ -24,13 +24,16 @@ pub(super) const OUTCOME: &str = "outcome.json";
 /// The folder of one build. As long as a clone of it lives, no other build, in this process or another, enters it.
 #[derive(Debug, Clone)]
 pub(super) struct Folder {
-    root: PathBuf,
+    /// All of it: a build may write here and in package managers' caches.
+    pub(super) root: PathBuf,
     /// For what is fetched.
     pub(super) src: PathBuf,
     /// Where the steps run.
     pub(super) work: PathBuf,
     /// For what the build leaves.
     pub(super) out: PathBuf,
+    /// For what its steps need for a moment.
+    pub(super) tmp: PathBuf,
     /// What the steps say.
     pub(super) log: PathBuf,
     #[expect(
@@ -52,6 +55,7 @@ impl Folder {
             src: root.join("src"),
             work: root.join("work"),
             out: root.join("out"),
+            tmp: root.join("tmp"),
             log: root.join("build.log"),
             root,
             lock: Arc::new(lock),
@@ -87,8 +91,21 @@ impl Folder {
         fs::create_dir_all(&self.root).map_err(|error| cannot("make", &self.root, error))?;
         fs::write(&mark, "A build of harness; safe to delete.\n")
             .map_err(|error| cannot("write", &mark, error))?;
-        for folder in [&self.src, &self.work, &self.out] {
+        for folder in [&self.src, &self.work, &self.out, &self.tmp] {
             fs::create_dir(folder).map_err(|error| cannot("make", folder, error))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what the steps needed for a moment.
+    pub(super) fn clear_temporary(&self) -> Result<()> {
+        delete(&self.tmp).map_err(|error| cannot("delete", &self.tmp, error))
+    }
+
+    /// Deletes all that a build has fetched and made; its log stays.
+    pub(super) fn clear(&self) -> Result<()> {
+        for path in [&self.src, &self.work, &self.out] {
+            delete(path).map_err(|error| cannot("delete", path, error))?;
         }
         Ok(())
     }
@@ -139,10 +156,13 @@ impl Folder {
     }
 }
 
-/// Deletes a file, or a folder even where a build made folders in it write-protected.
+/// Deletes a file, or a folder even where a build made folders in it write-protected. What is not there is deleted.
 pub(super) fn delete(path: &Path) -> io::Result<()> {
-    if !fs::symlink_metadata(path)?.is_dir() {
-        return fs::remove_file(path);
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
     }
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -61,7 +61,7 @@ pub(super) fn explain(bench: &Bench<'_>, stop: Stop) -> Stop {
             gap.cause = format!("{}; {why}", gap.cause);
             gap.into()
         }
-        Stop::Gap(_) | Stop::Error(_) => stop,
+        Stop::Gap(_) | Stop::Limit(_) | Stop::Error(_) => stop,
     }
 }
 

@@ -159,6 +159,10 @@ mod tests {
                 ..plain()
             },
             Ingredients {
+                network: true,
+                ..plain()
+            },
+            Ingredients {
                 axes: pair(),
                 ..plain()
             },

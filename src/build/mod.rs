@@ -13,6 +13,7 @@ pub mod diagnosis;
 pub mod log;
 mod archive;
 mod attach;
+mod bounds;
 mod crates;
 mod download;
 mod folder;
@@ -21,6 +22,7 @@ mod go;
 mod key;
 mod kind;
 mod leash;
+mod limits;
 mod maven;
 mod memo;
 mod npm;
@@ -60,6 +62,8 @@ pub struct Workshop {
 #[derive(Debug)]
 enum Stop {
     Gap(Gap),
+    /// A limit of the matrix was passed; the same build may do well with another one.
+    Limit(Gap),
     Error(Error),
 }
 
@@ -180,7 +184,15 @@ impl Workshop {
             jobs: self.jobs,
             begun,
         };
-        let built = match bench.make(entry).await {
+        let made = bench.make(entry).await;
+        let is_over = matches!(made, Err(Stop::Limit(_)));
+        let left = folder.clone();
+        blocking(move || {
+            left.clear_temporary()?;
+            if is_over { left.clear() } else { Ok(()) }
+        })
+        .await?;
+        let built = match made {
             Ok(made) => Built::Artifact(Artifact {
                 content: bench.content(&made).await?,
                 key,
@@ -193,6 +205,7 @@ impl Workshop {
                 dependencies: BTreeMap::new(),
                 axis_programs: BTreeMap::new(),
             }),
+            Err(Stop::Limit(gap)) => return Ok(Built::Gap(gap)),
             Err(Stop::Gap(gap)) => Built::Gap(gap),
             Err(Stop::Error(error)) => return Err(error),
         };

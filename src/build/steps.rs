@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::diagnosis::{self, Diagnosis, Nature};
 use super::folder::cannot;
 use super::template::{self, Variables};
-use super::{Bench, OrStop, Stop, fill, log};
+use super::{Bench, OrStop, Stop, bounds, fill, limits, log};
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Command, SourceKind};
+use crate::matrix::{Build, Command, SourceKind};
 use crate::outcome::{Class, Gap, GapKind};
 use crate::process::{self, Ended, Spec};
 use crate::source;
@@ -28,14 +28,9 @@ pub(super) async fn run(
 
 /// Runs one command that is no template.
 pub(super) async fn plain(bench: &Bench<'_>, command: &Command, cwd: &Path) -> OrStop<()> {
-    let (program, args) = words(command.clone())?;
-    let spec = Spec {
-        program,
-        args,
-        cwd: cwd.to_owned(),
-        env: process::base_environment(),
-        cpus: Vec::new(),
-    };
+    let mut env = process::build_environment();
+    set_temporary_folder(&mut env, &bench.folder.tmp);
+    let spec = bounded(bench, words(command.clone())?, cwd, env);
     one(bench, &spec).await
 }
 
@@ -54,21 +49,30 @@ async fn one(bench: &Bench<'_>, spec: &Spec) -> OrStop<()> {
         return Ok(());
     }
     let said = log::read_ends(path, from).map_err(|error| cannot("read", path, error))?;
-    match failed(spec, &ended, &said, bench.matrix.build.timeout) {
-        Stop::Gap(gap) => Err(gap.with_log(path).into()),
-        Stop::Error(error) => Err(error.into()),
+    if matches!(ended, Ended::Code(_) | Ended::Signal(_)) && limits::is_disk_full(bench.folder) {
+        let cause = format!("`{}` failed, and the disk is full", short(spec));
+        return Err(gap(Nature::Space, cause).with_log(path).into());
     }
+    Err(match failed(spec, &ended, &said, &bench.matrix.build) {
+        Stop::Gap(gap) => Stop::Gap(gap.with_log(path)),
+        Stop::Limit(gap) => Stop::Limit(gap.with_log(path)),
+        Stop::Error(error) => Stop::Error(error),
+    })
 }
 
 /// Judges how a step failed: it is the version's fault, unless a program of the machine is missing.
-fn failed(spec: &Spec, ended: &Ended, said: &str, timeout: Duration) -> Stop {
+fn failed(spec: &Spec, ended: &Ended, said: &str, build: &Build) -> Stop {
     let step = short(spec);
     let diagnosis = diagnosis::diagnose(said);
     let how = match ended {
         Ended::Code(code) => format!("`{step}` ended with exit code {code}"),
         Ended::Signal(9) => return killed(&step, diagnosis).into(),
         Ended::Signal(signal) => format!("`{step}` was ended by signal {signal}"),
-        Ended::TimedOut => return timed_out(&step, timeout, diagnosis).into(),
+        Ended::TimedOut => return timed_out(&step, build.timeout, diagnosis).into(),
+        Ended::OverLimit(limit) => {
+            let gap = limits::passed(*limit, &step, &spec.limits);
+            return Stop::Limit(gap.with_errors(diagnosis.errors));
+        }
         Ended::NotStarted(reason) if spec.program.contains('/') => {
             return not_started(&step, reason).into();
         }
@@ -79,10 +83,17 @@ fn failed(spec: &Spec, ended: &Ended, said: &str, timeout: Duration) -> Stop {
         Some(cause) => format!("{how}; {cause}"),
         None => how,
     };
-    gap(diagnosis.nature, cause)
-        .with_hint(diagnosis.hint)
-        .with_errors(diagnosis.errors)
-        .into()
+    let gap = match out_of_bounds(spec, ended, said) {
+        Some(refusal) => Gap::new(GapKind::Failed, format!("`{step}` {refusal}")),
+        None if diagnosis.nature == Nature::Network && !build.network => Gap::new(
+            GapKind::Failed,
+            format!(
+                "`{step}` asked for the network, which `[build] network = false` closes; {cause}"
+            ),
+        ),
+        None => gap(diagnosis.nature, cause).with_hint(diagnosis.hint),
+    };
+    gap.with_errors(diagnosis.errors).into()
 }
 
 /// The gap of a step that was killed. Nobody but the kernel, short of memory, sends that signal.
@@ -111,6 +122,21 @@ fn not_started(step: &str, reason: &str) -> Gap {
     Gap::new(GapKind::Failed, cause).with_hint(diagnosis.hint)
 }
 
+/// Says where a step was kept from writing, if that is what its log tells.
+fn out_of_bounds(spec: &Spec, ended: &Ended, said: &str) -> Option<String> {
+    /// How a shell ends that was not allowed to run a program.
+    const NOT_EXECUTABLE: Ended = Ended::Code(126);
+    let confinement = spec.confinement.as_ref()?;
+    if *ended == NOT_EXECUTABLE {
+        return None;
+    }
+    let path = bounds::refused(said, &spec.cwd, &confinement.writable)?;
+    Some(format!(
+        "could not write to {}: a build may write only in its own folder, and package managers in their caches",
+        path.display()
+    ))
+}
+
 /// Makes the gap of a step that failed for a cause of this nature.
 fn gap(nature: Nature, cause: String) -> Gap {
     match nature {
@@ -130,14 +156,15 @@ fn gap(nature: Nature, cause: String) -> Gap {
     }
 }
 
-/// Returns the program and its first argument, or the beginning of a shell's line: enough to know a step by.
+/// Returns the program and its first argument, or the beginning of a shell's text: enough to know a step by.
 fn short(spec: &Spec) -> String {
     let step = match spec.args.as_slice() {
         [flag, line, ..] if flag == "-c" => line.clone(),
         [first, ..] => format!("{} {first}", spec.program),
         [] => spec.program.clone(),
     };
-    step.chars().take(60).collect()
+    let words: Vec<&str> = step.split_whitespace().collect();
+    words.join(" ").chars().take(60).collect()
 }
 
 /// Makes of a command of the matrix what is run: its templates filled, in the steps' folder and environment.
@@ -146,14 +173,27 @@ pub(super) fn spec(
     command: &Command,
     (variables, work): (&Variables, &Path),
 ) -> Result<Spec> {
-    let (program, args) = words(fill(command, variables)?)?;
-    Ok(Spec {
+    let words = words(fill(command, variables)?)?;
+    let env = environment(bench, variables)?;
+    Ok(bounded(bench, words, work, env))
+}
+
+/// Makes of program and arguments what is run: within the bounds of a build.
+fn bounded(
+    bench: &Bench<'_>,
+    (program, args): (String, Vec<String>),
+    cwd: &Path,
+    env: BTreeMap<String, String>,
+) -> Spec {
+    Spec {
         program,
         args,
-        cwd: work.to_owned(),
-        env: environment(bench, variables)?,
-        cpus: Vec::new(),
-    })
+        cwd: cwd.to_owned(),
+        limits: limits::limits(bench.folder, bench.matrix.build.limits),
+        confinement: Some(bounds::confinement(bench, &env)),
+        env,
+        ..Spec::default()
+    }
 }
 
 /// Returns the program and its arguments.
@@ -173,8 +213,9 @@ fn words(command: Command) -> Result<(String, Vec<String>)> {
 
 /// Returns the environment of every step: that of all children, the template's values, and the matrix's own.
 fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<String, String>> {
-    let mut env = process::base_environment();
+    let mut env = process::build_environment();
     env.extend(variables.environment());
+    set_temporary_folder(&mut env, &bench.folder.tmp);
     if let SourceKind::Crates(_) = bench.matrix.source.kind {
         let target = bench.folder.work.join("target");
         env.insert(
@@ -190,6 +231,24 @@ fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<Stri
     Ok(env)
 }
 
+/// Gives the steps a folder for what they need for a moment. Java has to be told apart, and these two do so quietly.
+fn set_temporary_folder(env: &mut BTreeMap<String, String>, folder: &Path) {
+    let folder = folder.to_string_lossy();
+    env.insert("TMPDIR".to_owned(), folder.clone().into_owned());
+    // The scripts that read these split them at every space.
+    if folder.contains(char::is_whitespace) {
+        return;
+    }
+    let own = format!("-Djava.io.tmpdir={folder}");
+    for name in ["MAVEN_OPTS", "GRADLE_OPTS"] {
+        let options = match env.get(name) {
+            Some(others) => format!("{others} {own}"),
+            None => own.clone(),
+        };
+        env.insert(name.to_owned(), options);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,15 +260,35 @@ mod tests {
         Spec {
             program,
             args,
-            cwd: std::path::PathBuf::new(),
+            ..Spec::default()
+        }
+    }
+
+    fn build() -> Build {
+        Build {
+            steps: Vec::new(),
+            binary: None,
+            inputs: Vec::new(),
+            patches: Vec::new(),
             env: BTreeMap::new(),
-            cpus: Vec::new(),
+            network: true,
+            timeout: Duration::from_mins(10),
+            limits: crate::matrix::Limits {
+                memory: None,
+                disk: 20 << 30,
+                log: 64 << 20,
+            },
+            retry: crate::matrix::Retry {
+                attempts: 1,
+                wait: Duration::ZERO,
+            },
+            proof: None,
         }
     }
 
     fn judged(words: &[&str], ended: &Ended, said: &str) -> Gap {
-        match failed(&step(words), ended, said, Duration::from_mins(10)) {
-            Stop::Gap(gap) => gap,
+        match failed(&step(words), ended, said, &build()) {
+            Stop::Gap(gap) | Stop::Limit(gap) => gap,
             Stop::Error(error) => panic!("{error}"),
         }
     }
@@ -289,14 +368,44 @@ mod tests {
     }
 
     #[test]
+    fn a_step_over_a_limit_is_not_the_gap_of_the_next_limit() {
+        let said = "error[E0432]: unresolved import `x`\n";
+        let over = Ended::OverLimit(process::Limit::Log);
+        match failed(&step(&["make"]), &over, said, &build()) {
+            Stop::Limit(gap) => assert_eq!(gap.errors, ["error[E0432]: unresolved import `x`"]),
+            Stop::Gap(_) | Stop::Error(_) => panic!("it is a matter of limits"),
+        }
+    }
+
+    #[test]
+    fn without_a_network_its_failure_is_the_matrixs_decision() {
+        let closed = Build {
+            network: false,
+            ..build()
+        };
+        let said = "error: failed to get `x`\n  Could not resolve host: y\n";
+        match failed(&step(&["cargo", "build"]), &Ended::Code(101), said, &closed) {
+            Stop::Gap(gap) => {
+                assert_eq!((gap.kind, gap.class), (GapKind::Failed, Class::Permanent));
+                assert!(
+                    gap.cause.contains("`[build] network = false`"),
+                    "{}",
+                    gap.cause
+                );
+            }
+            Stop::Limit(_) | Stop::Error(_) => panic!("it is a plain gap"),
+        }
+    }
+
+    #[test]
     fn a_missing_tool_is_the_machines_fault_and_a_missing_script_the_versions() {
         let missing = Ended::NotStarted("No such file or directory".to_owned());
-        match failed(&step(&["cmake", ".."]), &missing, "", Duration::ZERO) {
+        match failed(&step(&["cmake", ".."]), &missing, "", &build()) {
             Stop::Error(error) => {
                 assert_eq!(error.kind, Kind::Machine);
                 assert!(error.message.contains("`cmake`") && error.hint.is_some());
             }
-            Stop::Gap(gap) => panic!("{gap:?}"),
+            Stop::Gap(gap) | Stop::Limit(gap) => panic!("{gap:?}"),
         }
         assert_eq!(judged(&["./configure"], &missing, "").kind, GapKind::Failed);
         let foreign = Ended::NotStarted("Exec format error (os error 8)".to_owned());

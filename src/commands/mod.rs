@@ -12,6 +12,7 @@ use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::matrix::Matrix;
 use crate::matrix::expand::{self, Expansion, Selection};
+use crate::process::{self, Closing};
 use crate::source;
 use crate::workplace::Workplace;
 
@@ -106,13 +107,30 @@ async fn load(
 ) -> Result<Loaded> {
     let selection = selection(selected)?;
     let available = source::available(&matrix, &workplace.cache()).await?;
+    let mut warnings = available.warnings;
+    warnings.extend(build_warning(&matrix).await);
     let expansion = expand::expand(&matrix, &available.versions, &selection)?;
     Ok(Loaded {
         matrix,
         text,
         expansion,
-        warnings: available.warnings,
+        warnings,
     })
+}
+
+/// Returns what a user should know who wants builds kept from the network.
+async fn build_warning(matrix: &Matrix) -> Option<String> {
+    if matrix.build.network {
+        return None;
+    }
+    let what = match process::confinement_support().await.network {
+        Closing::Whole => return None,
+        Closing::Tcp => "this machine can close TCP alone to them: UDP stays open",
+        Closing::Not => "this machine has no way to keep them from it",
+    };
+    Some(format!(
+        "`[build] network = false` does not close the network to builds: {what}; `harness doctor` says why"
+    ))
 }
 
 /// Makes a selection of the command line.

@@ -275,6 +275,7 @@ pub fn how_it_ended(ended: &Ended) -> String {
         Ended::Code(code) => format!("ended with code {code}"),
         Ended::Signal(signal) => format!("was killed by signal {signal}"),
         Ended::TimedOut => "was killed at its deadline".to_owned(),
+        Ended::OverLimit(limit) => format!("was killed as it {limit}"),
         Ended::NotStarted(reason) => format!("could not be started: {reason}"),
     }
 }

@@ -9,7 +9,8 @@ use procfs::process::{FDTarget, Process};
 use rustix::process::Pid;
 
 use crate::outcome::Resources;
-use crate::process::supervisor::descendants;
+use crate::process::below::descendants;
+use crate::process::limits::proportional_set;
 
 /// The processes below a supervisor. Reading the list is dear, so it is renewed only when asked for. By default there
 /// are none: those of a server on another machine.
@@ -57,7 +58,9 @@ impl Tree {
             resources.processes += 1;
             resources.threads += status.threads;
             resources.rss_peak_bytes += status.vmhwm.unwrap_or(0) * 1024;
-            pss = pss.zip(pss_of(&process)).map(|(sum, own)| sum + own);
+            pss = pss
+                .zip(proportional_set(&process))
+                .map(|(sum, own)| sum + own);
         }
         resources.pss_bytes = pss.filter(|_| resources.processes > 0);
         resources
@@ -100,12 +103,6 @@ impl CpuTimes {
 fn cpu_of(pid: Pid) -> Option<Duration> {
     let clock = clock_getcpuclockid(nix::unistd::Pid::from_raw(pid.as_raw_pid())).ok()?;
     clock.now().ok().map(Duration::from)
-}
-
-fn pss_of(process: &Process) -> Option<u64> {
-    let rollup = process.smaps_rollup().ok()?;
-    let map = rollup.memory_map_rollup.into_iter().next()?;
-    map.extension.map.get("Pss").copied()
 }
 
 fn listening_inodes(port: u16) -> HashSet<u64> {

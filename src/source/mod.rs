@@ -94,7 +94,7 @@ pub(crate) async fn ask(
     cwd: &Path,
     patience: Duration,
 ) -> Result<Captured> {
-    ask_with(process::base_environment(), program, args, cwd, patience).await
+    ask_with(process::client_environment(), program, args, cwd, patience).await
 }
 
 /// Does so with an environment of its own.
@@ -110,7 +110,7 @@ async fn ask_with(
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
         cwd: cwd.to_owned(),
         env,
-        cpus: Vec::new(),
+        ..Spec::default()
     };
     let captured = process::capture(&spec, patience).await?;
     if let Ended::NotStarted(reason) = &captured.ended {
@@ -138,6 +138,7 @@ pub(crate) fn failure(ended: &Ended) -> Option<String> {
         Ended::Code(code) => Some(format!("it ended with exit code {code}")),
         Ended::Signal(signal) => Some(format!("it was ended by signal {signal}")),
         Ended::TimedOut => Some("it did not end in time".to_owned()),
+        Ended::OverLimit(limit) => Some(format!("it {limit}")),
         Ended::NotStarted(reason) => Some(format!("it could not be started: {reason}")),
     }
 }

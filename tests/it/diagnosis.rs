@@ -145,7 +145,7 @@ fn exited(row: &Row) -> Value {
             args: Vec::new(),
             cwd: folder(),
             env: BTreeMap::new(),
-            cpus: Vec::new(),
+            ..Spec::default()
         }),
         address: ([127, 0, 0, 1], 1).into(),
         log: folder().join(format!("{}.log", row.log)),

@@ -13,6 +13,7 @@ mod diagnosis;
 mod faults;
 mod foreign;
 mod git;
+mod hostile;
 mod interruption;
 mod known;
 mod messages;

@@ -1,9 +1,4 @@
-//! The git command, for all that moves objects or writes files. Edge.
-
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it passes on the variables by which git finds its keys and its configuration"
-)]
+//! The git command, for all that moves objects or writes files. Edge only by the program that it runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,18 +16,6 @@ const SETTINGS: [&str; 3] = [
     "core.autocrlf=false",
 ];
 
-/// The variables of the user's by which git finds keys and configuration; build steps do not get them.
-const PASSED_ON: [&str; 8] = [
-    "SSH_AUTH_SOCK",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_SSL_CAINFO",
-    "GIT_SSL_CAPATH",
-];
-
 /// Runs git and returns what it said. It never asks a person anything.
 pub(crate) async fn git(args: &[&str], cwd: &Path, patience: Duration) -> Result<Captured> {
     let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
@@ -47,10 +30,7 @@ pub(crate) fn complaint(captured: &Captured) -> Option<String> {
 }
 
 fn environment() -> BTreeMap<String, String> {
-    let mut environment = process::base_environment();
-    let users = PASSED_ON
-        .iter()
-        .filter_map(|name| Some((*name, std::env::var(name).ok()?)));
+    let mut environment = process::client_environment();
     let fixed = [
         // No question on a terminal and none in a window.
         ("GIT_TERMINAL_PROMPT", "0"),
@@ -62,8 +42,6 @@ fn environment() -> BTreeMap<String, String> {
         // What it says is quoted in messages, and read by the diagnosis, in one language.
         ("LC_ALL", "C"),
     ];
-    let fixed = fixed.map(|(name, value)| (name, value.to_owned()));
-    let all = users.chain(fixed);
-    environment.extend(all.map(|(name, value)| (name.to_owned(), value)));
+    environment.extend(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
     environment
 }
