@@ -17,7 +17,7 @@ use crate::outcome::{Class, Gap};
 
 use crate::verdict::CONFIRM_SESSIONS;
 use crate::verdict::state::{gap, is_interrupted, launches, sample, solo_samples};
-use crate::version::{Pair, pairs};
+use crate::version::Pair;
 
 /// Failed launches, all told, after which a cell that mostly fails is given up: with a permanent gap …
 const PERMANENT_FAILURES: usize = 2;
@@ -168,7 +168,7 @@ impl<'run> Progress<'run> {
 
     /// Returns the pairs of neighbours among some cells.
     fn pairs(&self, among: &[usize]) -> Vec<Pair> {
-        pairs(&self.run.header.cells, &|cell| among.contains(&cell))
+        self.run.header.pairs(&|cell| among.contains(&cell))
     }
 
     /// Returns the sessions held for a purpose in a design.

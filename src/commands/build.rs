@@ -38,6 +38,7 @@ async fn build_one(
         matrix.0.title
     ));
     let loaded = load(workplace, matrix, &arguments.selected).await?;
+    loaded.warn(|text| progress.say(text));
     let cells = loaded.expansion.cells.clone();
     let bench = Arc::new(Live::new(
         workplace,

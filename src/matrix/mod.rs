@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use parse::parse;
 pub use source::{
     Attach, Compare, Crates, Folder, Git, GitRefs, Go, GoSubject, Installer, List, Maven, Npm,
-    Pypi, Range, Select, Source, SourceKind, Url, Wanted,
+    Operator, Pypi, Range, Select, Source, SourceKind, Url, Wanted,
 };
 
 /// A whole matrix, checked.

@@ -12,7 +12,6 @@ use super::*;
 use crate::journal::{Built, Launched, Purpose, Run};
 use crate::matrix::{Design, Rule};
 use crate::outcome::GapKind;
-use crate::version::pairs;
 
 const STEP_DOWN: [(usize, f64); 2] = [(0, 8000.0), (1, 7600.0)];
 
@@ -439,7 +438,9 @@ fn cells_with_other_axes_are_no_neighbours() {
             .insert("body".to_owned(), "buffer".to_owned());
     }
     let all = |_| true;
-    let neighbours: Vec<(usize, usize)> = pairs(&run.header.cells, &all)
+    let neighbours: Vec<(usize, usize)> = run
+        .header
+        .pairs(&all)
         .iter()
         .map(|p| (p.baseline, p.candidate))
         .collect();

@@ -11,6 +11,7 @@ mod faults;
 mod foreign;
 mod interruption;
 mod messages;
+mod orders;
 mod resuming;
 mod shipped;
 mod supervision;
