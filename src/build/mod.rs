@@ -8,6 +8,7 @@
     reason = "it times builds and reads the variables that templates name"
 )]
 
+pub mod cache;
 pub mod diagnosis;
 pub mod log;
 mod archive;
@@ -21,6 +22,8 @@ mod kind;
 mod maven;
 mod memo;
 mod npm;
+mod patch;
+mod proof;
 mod pypi;
 mod steps;
 mod tree;
@@ -35,7 +38,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Kind, Result};
 use crate::journal::Built;
 use crate::matrix::template::{self, Variables};
-use crate::matrix::{Command, Matrix, SourceKind};
+use crate::matrix::{Command, Matrix, Proof, SourceKind};
 use crate::outcome::{Artifact, Class, Gap, GapKind, Stage};
 use crate::version::Cell;
 use folder::Folder;
@@ -74,7 +77,6 @@ impl From<Error> for Stop {
 
 /// One build in progress.
 struct Bench<'a> {
-    #[expect(dead_code, reason = "the mirror of a repository lies in its cache")]
     shop: &'a Workshop,
     matrix: &'a Matrix,
     cell: &'a Cell,
@@ -124,7 +126,36 @@ impl Workshop {
         if let Some(built) = folder.outcome() {
             return Ok(built);
         }
-        self.build(matrix, cell, entry, (&folder, key)).await
+        self.build_patiently(matrix, cell, entry, (&folder, key))
+            .await
+    }
+
+    /// Builds, and builds again where what went wrong may pass by itself: a network that was away for a moment.
+    async fn build_patiently(
+        &self,
+        matrix: &Matrix,
+        cell: &Cell,
+        entry: Option<PathBuf>,
+        (folder, key): (&Folder, String),
+    ) -> Result<Built> {
+        let retry = matrix.build.retry;
+        let mut wait = retry.wait;
+        for _ in 1..retry.attempts {
+            let again = (folder, key.clone());
+            let built = self.build(matrix, cell, entry.clone(), again).await?;
+            if !may_pass(&built) {
+                return Ok(built);
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        let mut built = self.build(matrix, cell, entry, (folder, key)).await?;
+        if let Built::Gap(gap) = &mut built
+            && retry.attempts > 1
+        {
+            gap.cause = format!("{} (tried {} times)", gap.cause, retry.attempts);
+        }
+        Ok(built)
     }
 
     /// Builds in a folder that holds nothing worth keeping.
@@ -148,6 +179,7 @@ impl Workshop {
         };
         let built = match bench.make(entry).await {
             Ok(made) => Built::Artifact(Artifact {
+                content: bench.content(&made).await?,
                 key,
                 src: made.src,
                 work: made.work,
@@ -156,7 +188,6 @@ impl Workshop {
                 seconds: begun.elapsed().as_secs_f64(),
                 cached: false,
                 dependencies: BTreeMap::new(),
-                content: None,
                 axis_programs: BTreeMap::new(),
             }),
             Err(Stop::Gap(gap)) => Built::Gap(gap),
@@ -183,6 +214,7 @@ impl Bench<'_> {
     /// Fetches the version, runs the steps and finds the program.
     async fn make(&self, entry: Option<PathBuf>) -> OrStop<Fetched> {
         let fetched = kind::fetch(self, entry).await?;
+        patch::apply(self, &fetched.src).await?;
         let folders = Folders {
             src: &fetched.src,
             work: &fetched.work,
@@ -193,9 +225,28 @@ impl Bench<'_> {
         variables.set("jobs", self.jobs.to_string());
         let own = &self.matrix.build.steps;
         let steps = if own.is_empty() { &fetched.steps } else { own };
-        steps::run(self, steps, (&variables, &fetched.work)).await?;
+        let run = steps::run(self, steps, (&variables, &fetched.work)).await;
+        run.map_err(|stop| git::explain(self, stop))?;
         let binary = self.binary(fetched.binary.clone(), (&variables, &fetched.work))?;
+        if let Some(binary) = &binary {
+            variables.set("binary", binary.to_string_lossy());
+        }
+        proof::check(self, &variables, &fetched.work).await?;
         Ok(Fetched { binary, ..fetched })
+    }
+
+    /// Returns the hash of the program where the build has made one; what an interpreter runs is not in its program.
+    async fn content(&self, made: &Fetched) -> Result<Option<String>> {
+        let own = |binary: &&PathBuf| {
+            let whole = binary.canonicalize();
+            whole.is_ok_and(|path| {
+                path.starts_with(&self.folder.out) || path.starts_with(&made.work)
+            })
+        };
+        match made.binary.as_ref().filter(own) {
+            Some(binary) => hash(binary, tree::everything).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Returns the program to start: the one the matrix names, or the one known from the source. It must be there.
@@ -270,6 +321,14 @@ fn is_lasting(built: &Built) -> bool {
     }
 }
 
+/// Returns whether what went wrong was around the version and may be over in a moment.
+fn may_pass(built: &Built) -> bool {
+    match built {
+        Built::Artifact(_) => false,
+        Built::Gap(gap) => matches!(gap.kind, GapKind::Network | GapKind::Checksum),
+    }
+}
+
 /// Returns whether a path is a file that may be executed.
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
@@ -325,12 +384,15 @@ fn build_axes(matrix: &Matrix, cell: &Cell) -> BTreeMap<String, String> {
 /// Lists all templates of a build.
 fn templates(matrix: &Matrix) -> Vec<&str> {
     let build = &matrix.build;
-    let steps = build.steps.iter().flat_map(|step| match step {
-        Command::Argv(argv) => argv.iter().map(String::as_str).collect(),
-        Command::Shell(line) => vec![line.as_str()],
-    });
-    let rest = build.env.values().chain(&build.binary).map(String::as_str);
-    steps.chain(rest).collect()
+    let proof = build.proof.iter();
+    let commands = build
+        .steps
+        .iter()
+        .chain(proof.clone().map(|proof| &proof.cmd));
+    let patterns = proof.filter_map(|proof| proof.pattern.as_ref());
+    let rest = build.env.values().chain(&build.binary).chain(patterns);
+    let commands = commands.flat_map(Command::templates);
+    commands.chain(rest.map(String::as_str)).collect()
 }
 
 /// Fills the templates of a command.
@@ -388,6 +450,8 @@ impl Workshop {
             steps: steps.collect::<Result<_>>()?,
             env: env.collect::<Result<_>>()?,
             binary: build.binary.as_ref().map(render).transpose()?,
+            proof: proof_ingredients(build.proof.as_ref(), variables.clone())?,
+            network: build.network,
             axes: build_axes(matrix, cell),
             inputs,
             toolchain: kind::toolchain(self, matrix).await?,
@@ -404,6 +468,19 @@ impl Workshop {
             .once(format!("hash {}", path.display()), hash(path, filter))
             .await
     }
+}
+
+/// Returns what of a proof decides the outcome of a build.
+fn proof_ingredients(
+    proof: Option<&Proof>,
+    mut variables: Variables,
+) -> Result<(Vec<Command>, Vec<String>)> {
+    variables.set("binary", "{binary}");
+    let command = proof
+        .map(|proof| fill(&proof.cmd, &variables))
+        .transpose()?;
+    let pattern = proof.and_then(|proof| proof.pattern.clone());
+    Ok((command.into_iter().collect(), pattern.into_iter().collect()))
 }
 
 /// Returns the hash of what a path of the matrix holds.

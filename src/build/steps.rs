@@ -20,16 +20,23 @@ pub(super) async fn run(
     steps: &[Command],
     (variables, work): (&Variables, &Path),
 ) -> OrStop<()> {
-    let env = environment(bench, variables)?;
     for step in steps {
-        let spec = Spec {
-            cwd: work.to_owned(),
-            env: env.clone(),
-            ..spec(step, variables)?
-        };
-        one(bench, &spec).await?;
+        one(bench, &spec(bench, step, (variables, work))?).await?;
     }
     Ok(())
+}
+
+/// Runs one command that is no template.
+pub(super) async fn plain(bench: &Bench<'_>, command: &Command, cwd: &Path) -> OrStop<()> {
+    let (program, args) = words(command.clone())?;
+    let spec = Spec {
+        program,
+        args,
+        cwd: cwd.to_owned(),
+        env: process::base_environment(),
+        cpus: Vec::new(),
+    };
+    one(bench, &spec).await
 }
 
 /// Runs one step.
@@ -126,26 +133,35 @@ fn short(spec: &Spec) -> String {
     step.chars().take(60).collect()
 }
 
-/// Fills a step's templates; its folder and environment are still to be set.
-fn spec(step: &Command, variables: &Variables) -> Result<Spec> {
-    let (program, args) = match fill(step, variables)? {
+/// Makes of a command of the matrix what is run: its templates filled, in the steps' folder and environment.
+pub(super) fn spec(
+    bench: &Bench<'_>,
+    command: &Command,
+    (variables, work): (&Variables, &Path),
+) -> Result<Spec> {
+    let (program, args) = words(fill(command, variables)?)?;
+    Ok(Spec {
+        program,
+        args,
+        cwd: work.to_owned(),
+        env: environment(bench, variables)?,
+        cpus: Vec::new(),
+    })
+}
+
+/// Returns the program and its arguments.
+fn words(command: Command) -> Result<(String, Vec<String>)> {
+    match command {
         Command::Argv(argv) => {
             let mut words = argv.into_iter();
             let program = words.next();
             let program = program.ok_or_else(|| {
                 Error::new(Kind::Configuration, "a step of `build.steps` is empty")
             })?;
-            (program, words.collect())
+            Ok((program, words.collect()))
         }
-        Command::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line]),
-    };
-    Ok(Spec {
-        program,
-        args,
-        cwd: std::path::PathBuf::new(),
-        env: BTreeMap::new(),
-        cpus: Vec::new(),
-    })
+        Command::Shell(line) => Ok(("sh".to_owned(), vec!["-c".to_owned(), line])),
+    }
 }
 
 /// Returns the environment of every step: that of all children, the template's values, and the matrix's own.
@@ -173,8 +189,15 @@ mod tests {
     use crate::outcome::Stage;
 
     fn step(words: &[&str]) -> Spec {
-        let argv = words.iter().map(|&word| word.to_owned()).collect();
-        spec(&Command::Argv(argv), &Variables::default()).unwrap()
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        let (program, args) = super::words(Command::Argv(words)).unwrap();
+        Spec {
+            program,
+            args,
+            cwd: std::path::PathBuf::new(),
+            env: BTreeMap::new(),
+            cpus: Vec::new(),
+        }
     }
 
     fn judged(words: &[&str], ended: &Ended, said: &str) -> Gap {
@@ -275,9 +298,10 @@ mod tests {
     fn a_shell_line_is_one_argument() {
         let mut variables = Variables::default();
         variables.set("version", "1.2.3");
-        let spec = spec(&Command::Shell("echo {version} > x".to_owned()), &variables).unwrap();
+        let line = Command::Shell("echo {version} > x".to_owned());
+        let (program, args) = words(fill(&line, &variables).unwrap()).unwrap();
         assert_eq!(
-            (spec.program.as_str(), spec.args),
+            (program.as_str(), args),
             ("sh", vec!["-c".to_owned(), "echo 1.2.3 > x".to_owned()])
         );
     }

@@ -26,7 +26,7 @@ pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
         {
             Some(cell) => of_run(workplace, run, cell, arguments.of).or(built),
             None if built.is_some() => built,
-            None => return Err(unknown(run, &arguments.cell)),
+            None => return Err(unknown(run, &arguments.cell, "log")),
         },
     };
     let Some(log) = log else {
@@ -59,7 +59,8 @@ fn of_run(workplace: &Workplace, run: &Run, cell: usize, of: Option<LogOf>) -> O
         })
 }
 
-fn unknown(run: &Run, cell: &str) -> Error {
+/// The error for a cell that a run does not know, with what the verb could be given instead.
+pub(super) fn unknown(run: &Run, cell: &str, verb: &str) -> Error {
     let names: Vec<&str> = run
         .header
         .cells
@@ -74,7 +75,7 @@ fn unknown(run: &Run, cell: &str) -> Error {
         format!("there is no cell {cell} in {}", run.header.run),
     );
     match near {
-        Some(near) => error.hint(format!("harness log '{near}'")),
+        Some(near) => error.hint(format!("harness {verb} '{near}'")),
         None => error,
     }
 }

@@ -15,11 +15,14 @@ use crate::matrix::expand::{self, Expansion, Selection};
 use crate::source;
 use crate::workplace::Workplace;
 
+mod ack;
 mod build;
 mod check;
+mod clean;
 mod doctor;
 mod list;
 mod log;
+mod past;
 mod report;
 mod run;
 
@@ -34,6 +37,8 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Check(arguments) => check::run(&workplace?, &arguments).await,
         Verb::Report(arguments) => report::run(&workplace?, &arguments),
         Verb::Log(arguments) => log::run(&workplace?, &arguments),
+        Verb::Ack(arguments) => ack::run(&workplace?, &arguments),
+        Verb::Clean(arguments) => clean::run(&workplace?, &arguments),
         Verb::Doctor(arguments) => doctor::run(&workplace?, &arguments).await,
     }
 }

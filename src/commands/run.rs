@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::past::Known;
 use super::{Loaded, load, matrices};
 use crate::cli::RunArgs;
 use crate::error::{Error, Kind, Result};
@@ -113,7 +114,8 @@ fn end(
     let exit = exit_of(judgement);
     let summary = Record::Summary(summary(judgement, exit));
     recorder.run.apply(summary.clone());
-    let report = Report::new(&recorder.run, judgement);
+    let known = Known::before(workplace, &recorder.run)?;
+    let report = Report::new(&recorder.run, judgement, &known.past());
     let file = workplace
         .reports()
         .join(report_name(&recorder.run.header, arguments));

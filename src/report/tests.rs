@@ -6,12 +6,13 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::*;
 use crate::journal::{Built, Purpose, Summary};
 use crate::matrix::Compare;
+use crate::outcome::GapKind;
 use crate::verdict::fixture::{NOISE, fail, measure, run};
 use crate::verdict::judge;
 use crate::version::{Order, Version};
 
 fn report(run: &Run) -> Report {
-    Report::new(run, &judge(run))
+    Report::new(run, &judge(run), &Past::default())
 }
 
 fn end(run: &mut Run, exit: u8) {
@@ -19,7 +20,7 @@ fn end(run: &mut Run, exit: u8) {
     run.summary = Some(Summary {
         ended: Timestamp::from_second(3600).unwrap(),
         exit,
-        regressions: status(run, &judgement).regressions,
+        regressions: status(run, &judgement, &Past::default()).regressions,
         compared: judgement.comparisons.len(),
         gaps: judgement.gaps.len(),
     });
@@ -86,6 +87,49 @@ fn a_regression_across_a_gap_names_the_suspects() {
         "regression_across_a_gap_terminal",
         report.terminal(100, false)
     );
+}
+
+#[test]
+fn a_flagged_pair_shows_which_other_packages_differ() {
+    let mut run = regression_across_a_gap();
+    let packages = [
+        ("own", "0.12.18", "6.0.0"),
+        ("kept", "1.0.0", "1.0.0"),
+        ("moved", "1.0.0", "2.0.0"),
+    ];
+    for (cell, after) in [(0, false), (3, true)] {
+        let mut artifact = crate::verdict::fixture::artifact();
+        artifact.content = Some("same".to_owned());
+        let versions = packages
+            .map(|(name, old, new)| (name.to_owned(), if after { new } else { old }.to_owned()));
+        artifact.dependencies = versions.into();
+        run.builds.insert(cell, Built::Artifact(artifact));
+    }
+    let text = report(&run).markdown();
+    assert!(
+        text.contains("other packages differ as well: moved 1.0.0 → 2.0.0."),
+        "{text}"
+    );
+    assert!(
+        text.contains("the two programs are the same, byte for byte"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_stretch_of_equal_gaps_is_told_once() {
+    let mut run = run(&["1.0", "1.1", "1.2", "1.3", "1.4", "1.5"]);
+    for cell in [0, 1, 2, 3, 5] {
+        let name = &run.header.cells[cell].version.name;
+        let gap = Gap::new(
+            GapKind::Failed,
+            format!("no {name} in builds/x/{name}-0123456789a{cell}"),
+        );
+        run.builds.insert(cell, Built::Gap(gap));
+    }
+    let groups = report(&run).gaps;
+    let names: Vec<String> = groups.iter().map(GapGroup::name).collect();
+    assert_eq!(names, ["1.0 – 1.3 (4 cells)", "1.5"]);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::words::{command, count, share};
-use crate::journal::{Header, Machine, Run};
+use crate::journal::{Header, Launched, Machine, Run};
 use crate::matrix::{Compare, Design, Stop, Workload};
-use crate::verdict::{Comparison, Judgement, Warning};
+use crate::verdict::{Comparison, Judgement, Metric, Warning};
 use crate::version::{Cell, Order};
 
 /// Returns what a reader should know, one sentence each, without repeating one.
@@ -16,6 +16,13 @@ pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
     }
     if run.torn {
         sentences.push("The last line of the journal was torn off and is left out.".to_owned());
+    }
+    if is_attached(run) {
+        sentences.push(
+            "The servers ran already and were not started anew for each session, so what differs from one start of a \
+             version to the next is not in the intervals."
+                .to_owned(),
+        );
     }
     if run.header.matrix.modified {
         sentences.push("The matrix file differed from its commit.".to_owned());
@@ -73,6 +80,18 @@ pub(super) fn compared_with(header: &Header) -> String {
     }
 }
 
+/// Returns whether somebody else has started the servers: then none of their processes is known.
+fn is_attached(run: &Run) -> bool {
+    let launches = run.sessions.iter().flat_map(|session| &session.launches);
+    let mut samples = launches.filter_map(|launch| match &launch.outcome {
+        Launched::Sample(sample) => Some(sample),
+        Launched::Gap(_) => None,
+    });
+    samples
+        .next()
+        .is_some_and(|sample| sample.resources.processes == 0)
+}
+
 fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String {
     let name = |cell: usize| run.header.cells[cell].id.as_str();
     let pair = format!(
@@ -99,10 +118,16 @@ fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String
              a race shows versions that share a CPU, and sharing may cost one of them more. `--solo 10` tells more.",
             solo.exp_m1() * 100.0
         ),
-        Warning::GeneratorBound { sessions } => format!(
-            "{pair}: the load generator was the limit in {}, so answers per CPU second decide.",
-            count(*sessions, "session")
-        ),
+        Warning::GeneratorBound { sessions } => {
+            let sessions = count(*sessions, "session");
+            let so = match comparison.metric {
+                Metric::CpuPerAnswer => "so answers per CPU second decide",
+                Metric::Throughput => {
+                    "and the servers' CPU time is not known, so these do not count"
+                }
+            };
+            format!("{pair}: the load generator was the limit in {sessions}, {so}.")
+        }
         Warning::Unsteady { launches } => format!(
             "{pair}: measuring began before CPU time per answer was steady in {}.",
             if *launches == 1 {
@@ -114,6 +139,9 @@ fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String
         Warning::Bimodal { cell } => format!(
             "{}: its launches settle at two levels of CPU time per answer; a mean over them describes neither.",
             name(*cell)
+        ),
+        Warning::SameProgram => format!(
+            "{pair}: the two programs are the same, byte for byte; only what they read when they run can make a difference."
         ),
         Warning::NotConfirmed => {
             format!("{pair}: the first sessions showed a step that fresh sessions did not confirm.")

@@ -11,10 +11,11 @@ use rustix::process::Pid;
 use crate::outcome::Resources;
 use crate::process::supervisor::descendants;
 
-/// The processes below a supervisor. Reading the list is dear, so it is renewed only when asked for.
-#[derive(Debug, Clone)]
+/// The processes below a supervisor. Reading the list is dear, so it is renewed only when asked for. By default there
+/// are none: those of a server on another machine.
+#[derive(Debug, Clone, Default)]
 pub struct Tree {
-    root: Pid,
+    root: Option<Pid>,
     members: Vec<Pid>,
 }
 
@@ -22,14 +23,14 @@ impl Tree {
     /// Finds the processes below `root`.
     pub fn below(root: Pid) -> Self {
         Self {
-            root,
+            root: Some(root),
             members: descendants(root),
         }
     }
 
     /// Looks again.
     pub fn renew(&mut self) {
-        self.members = descendants(self.root);
+        self.members = self.root.map_or_else(Vec::new, descendants);
     }
 
     /// Returns the CPU time of each known process, threads that have ended included.
@@ -127,7 +128,7 @@ mod tests {
     fn own() -> Tree {
         let root = rustix::process::getpid();
         Tree {
-            root,
+            root: Some(root),
             members: vec![root],
         }
     }

@@ -4,7 +4,7 @@
 //! returned is every version that exists; which of them are wanted, and in what order, is decided elsewhere.
 
 mod crates;
-mod git;
+pub(crate) mod git;
 mod go;
 mod list;
 mod maven;
@@ -12,6 +12,7 @@ mod npm;
 mod path;
 mod pypi;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ pub async fn available(matrix: &Matrix, cache: &Path) -> Result<Available> {
         SourceKind::Pypi(pypi) => pypi::available(pypi, dir).await,
         SourceKind::Go(go) => go::available(go, dir).await,
         SourceKind::Maven(maven) => maven::available(maven, dir).await,
-        SourceKind::Git(git) => git::available(git, cache).await,
+        SourceKind::Git(git) => git::available(git, matrix.source.order, cache).await,
         SourceKind::Url(url) => Ok(Available::named(url.sha256.keys().cloned().collect())),
         SourceKind::Path(path) => path::names(&path.dir).map(Available::named),
         SourceKind::Attach(attach) => {
@@ -93,11 +94,22 @@ pub(crate) async fn ask(
     cwd: &Path,
     patience: Duration,
 ) -> Result<Captured> {
+    ask_with(process::base_environment(), program, args, cwd, patience).await
+}
+
+/// Does so with an environment of its own.
+async fn ask_with(
+    env: BTreeMap<String, String>,
+    program: &str,
+    args: &[&str],
+    cwd: &Path,
+    patience: Duration,
+) -> Result<Captured> {
     let spec = Spec {
         program: program.to_owned(),
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
         cwd: cwd.to_owned(),
-        env: process::base_environment(),
+        env,
         cpus: Vec::new(),
     };
     let captured = process::capture(&spec, patience).await?;
@@ -128,4 +140,12 @@ pub(crate) fn failure(ended: &Ended) -> Option<String> {
         Ended::TimedOut => Some("it did not end in time".to_owned()),
         Ended::NotStarted(reason) => Some(format!("it could not be started: {reason}")),
     }
+}
+
+/// Returns the first line that a client complained with.
+fn first_complaint(captured: &Captured) -> Option<&str> {
+    let lines = captured.stderr.lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty())
+        .find(|line| !line.starts_with("warning"))
 }

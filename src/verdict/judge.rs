@@ -5,7 +5,7 @@ use super::evidence::{Evidence, gather};
 use super::levels;
 use super::state::{State, solo_samples, state};
 use super::{Comparison, Judgement, Verdict, Warning};
-use crate::journal::Run;
+use crate::journal::{Built, Run};
 use crate::matrix::{Design, Rule};
 use crate::stats::{TTest, Thresholds, holm, mean, median, paired, sessions_until, signed_rank_p};
 use crate::version::Pair;
@@ -36,6 +36,7 @@ pub fn judge(run: &Run) -> Judgement {
     let mut comparisons = decide(evidence, &run.header.rule);
     for comparison in &mut comparisons {
         warn_of_few(comparison, run.header.sessions.count);
+        warn_of_same_program(run, comparison);
     }
     if run.header.sessions.design == Design::Race {
         for comparison in &mut comparisons {
@@ -205,6 +206,18 @@ fn warn_of_few(comparison: &mut Comparison, planned: u32) {
         comparison
             .warnings
             .insert(0, Warning::FewSessions { held, planned });
+    }
+}
+
+/// Warns where both sides are one program.
+fn warn_of_same_program(run: &Run, comparison: &mut Comparison) {
+    let content = |cell| match run.builds.get(&cell) {
+        Some(Built::Artifact(artifact)) => artifact.content.as_ref(),
+        Some(Built::Gap(_)) | None => None,
+    };
+    let before = content(comparison.pair.baseline);
+    if before.is_some() && before == content(comparison.pair.candidate) {
+        comparison.warnings.push(Warning::SameProgram);
     }
 }
 

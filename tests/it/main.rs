@@ -7,9 +7,13 @@
 
 mod world;
 
+mod attach;
+mod builds;
 mod faults;
 mod foreign;
+mod git;
 mod interruption;
+mod known;
 mod messages;
 mod orders;
 mod resuming;
