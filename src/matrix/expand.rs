@@ -349,13 +349,16 @@ impl<'a> Chooser<'a> {
             Unlisted::Missing(end) => {
                 let message =
                     format!("the source does not have `{end}`, an end of the range{place}");
-                let error = Error::new(kind, message).because(format!(
-                    "in the order `{}` a range goes from one version of the list to another",
-                    self.matrix.source.order.name()
-                ));
+                let order = self.matrix.source.order.name();
+                let why = format!("in the order `{order}` a range goes by places in the list");
+                let error = Error::new(kind, message).because(why);
+                let error = self
+                    .available_in_words()
+                    .into_iter()
+                    .fold(error, Error::because);
                 let suggestion = did_you_mean(&end, self.names());
-                let list = || "`harness list` shows what there is".to_owned();
-                error.hint(suggestion.unwrap_or_else(list))
+                let other = || "name two versions that the source has".to_owned();
+                error.hint(suggestion.unwrap_or_else(other))
             }
             Unlisted::Backwards(first, last) => {
                 let message = format!("the range `{first}..{last}`{place} is empty");
@@ -946,11 +949,21 @@ mod tests {
                 .unwrap_err()
                 .to_string()
         };
-        let messages = [refused(&["a1..c4"]), refused(&["c3..a1"])];
+        let messages = [
+            refused(&["a1..c4"]),
+            refused(&["a1..main"]),
+            refused(&["c3..a1"]),
+        ];
         insta::assert_snapshot!(messages.join("\n\n"), @r#"
         the source does not have `c4`, an end of the range
-          because: in the order `topo` a range goes from one version of the list to another
+          because: in the order `topo` a range goes by places in the list
+          because: the source's versions go from b0 to e4
           try: did you mean `c3`?
+
+        the source does not have `main`, an end of the range
+          because: in the order `topo` a range goes by places in the list
+          because: the source's versions go from b0 to e4
+          try: name two versions that the source has
 
         the range `c3..a1` is empty
           because: `c3` comes after `a1` in the list
