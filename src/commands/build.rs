@@ -38,10 +38,7 @@ async fn build_one(
         matrix.0.title
     ));
     let loaded = load(workplace, matrix, &arguments.selected).await?;
-    loaded
-        .warnings
-        .iter()
-        .for_each(|warning| progress.say(&format!("warning: {warning}")));
+    loaded.warn(|text| progress.say(text));
     let cells = loaded.expansion.cells.clone();
     let bench = Arc::new(Live::new(
         workplace,

@@ -58,8 +58,17 @@ pub struct Loaded {
     pub text: String,
     /// Its cells, and what was left out.
     pub expansion: Expansion,
-    /// What the source had to say.
+    /// What the source had to say, and what there is to say of the cells.
     pub warnings: Vec<String>,
+}
+
+impl Loaded {
+    /// Says each warning.
+    fn warn(&self, say: impl Fn(&str)) {
+        for warning in &self.warnings {
+            say(&format!("warning: {warning}"));
+        }
+    }
 }
 
 /// Returns the matrices that the command line means, each with its text, without asking any source yet.
@@ -81,6 +90,8 @@ fn matrices(workplace: &Workplace, selected: &Selected) -> Result<Vec<(Matrix, S
         .collect::<Result<_>>()?;
     let mut seen = BTreeSet::new();
     for (matrix, _) in &matrices {
+        // What cannot be meant by one of them is said before the first is begun.
+        selection(matrix, selected)?;
         if !seen.insert(&matrix.name) {
             return Err(Error::new(
                 Kind::Usage,
@@ -105,11 +116,11 @@ async fn load(
     (matrix, text): (Matrix, String),
     selected: &Selected,
 ) -> Result<Loaded> {
-    let selection = selection(selected)?;
+    let selection = selection(&matrix, selected)?;
     let available = source::available(&matrix, &workplace.cache()).await?;
-    let mut warnings = available.warnings;
-    warnings.extend(build_warning(&matrix).await);
     let expansion = expand::expand(&matrix, &available.versions, &selection)?;
+    let mut warnings = [available.warnings, expansion.warnings.clone()].concat();
+    warnings.extend(build_warning(&matrix).await);
     Ok(Loaded {
         matrix,
         text,
@@ -133,8 +144,8 @@ async fn build_warning(matrix: &Matrix) -> Option<String> {
     ))
 }
 
-/// Makes a selection of the command line.
-fn selection(selected: &Selected) -> Result<Selection> {
+/// Makes a selection of the command line, as a matrix reads it.
+fn selection(matrix: &Matrix, selected: &Selected) -> Result<Selection> {
     let versions: Vec<String> = selected
         .what
         .iter()
@@ -150,7 +161,7 @@ fn selection(selected: &Selected) -> Result<Selection> {
         wanted: if versions.is_empty() {
             None
         } else {
-            Some(expand::parse_selector(&versions)?)
+            Some(expand::parse_selector(&versions, matrix.source.order)?)
         },
         select: selected
             .select

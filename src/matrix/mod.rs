@@ -26,7 +26,7 @@ pub(crate) use diagnostic::did_you_mean;
 pub use parse::parse;
 pub use source::{
     Attach, Compare, Crates, Folder, Git, GitRefs, Go, GoSubject, Installer, List, Maven, Npm,
-    Pypi, Range, Select, Source, SourceKind, Url, Wanted,
+    Operator, Pypi, Range, Select, Source, SourceKind, Url, Wanted,
 };
 
 /// A whole matrix, checked.

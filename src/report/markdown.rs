@@ -36,11 +36,11 @@ pub(super) fn render(report: &Report) -> String {
 
 /// Returns the tables in the manner of the 2012 page.
 fn levels(report: &Report) -> String {
-    let mut parts = vec![
+    let mut parts = vec![format!(
         "Fetches/sec of each version, fitted to solo trials and races; one release line in a row, newest first. `-` \
-         is a gap, its reason stands below; ▼ is a regression and ▲ an improvement against the version before."
-            .to_owned(),
-    ];
+         is a gap, its reason stands below; ▼ is a regression and ▲ an improvement against {}.",
+        escape(&report.compared_with)
+    )];
     for table in &report.tables {
         if !table.axes.is_empty() {
             parts.push(format!("**{}**", escape(&table.axes)));

@@ -50,6 +50,8 @@ pub struct Report {
     pub status: Status,
     /// Levels in the manner of the 2012 page, one table for each combination of axes.
     pub tables: Vec<Table>,
+    /// What each version is compared with: `the version before`, `the version that it grew out of`, or the reference.
+    pub compared_with: String,
     /// Every pair, in order.
     pub pairs: Vec<Step>,
     /// Every cell, in order, gaps in place.
@@ -107,7 +109,7 @@ pub struct Table {
 /// One release line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// `20`, or `0.12` below 1.0; empty for names that are only listed.
+    /// `20`, or `0.12` below 1.0; empty for names without numbers.
     pub line: String,
     /// Indices into the report's cells, newest first.
     pub cells: Vec<usize>,
@@ -160,6 +162,7 @@ impl Report {
             ended: run.summary.as_ref().map(|summary| summary.ended),
             status: status(run, judgement, past),
             tables: tables(run),
+            compared_with: texts::compared_with(header),
             pairs: judgement
                 .comparisons
                 .iter()
@@ -257,7 +260,8 @@ fn status(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Status {
 fn tables(run: &Run) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for (index, cell) in run.header.cells.iter().enumerate().rev() {
-        let (axes, line) = (axes_name(&cell.axes), line(&cell.version));
+        let axes = axes_name(&cell.axes);
+        let line = line(&cell.version, run.header.order).unwrap_or_default();
         let place = tables
             .iter()
             .position(|table| table.axes == axes)

@@ -5,9 +5,11 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::journal::{Built, Purpose, Summary};
+use crate::matrix::Compare;
 use crate::outcome::GapKind;
 use crate::verdict::fixture::{NOISE, fail, measure, run};
 use crate::verdict::judge;
+use crate::version::{Order, Version};
 
 fn report(run: &Run) -> Report {
     Report::new(run, &judge(run), &Past::default())
@@ -136,6 +138,63 @@ fn everything_a_gap_is_still_a_report() {
     let report = report(&everything_a_gap());
     insta::assert_snapshot!("everything_a_gap_markdown", report.markdown());
     insta::assert_snapshot!("everything_a_gap_terminal", report.terminal(80, false));
+}
+
+#[test]
+fn a_comparison_with_a_reference_names_it_and_says_where_it_has_no_number() {
+    let mut run = all_well();
+    run.header.compare = Compare::Reference("20.19.0".to_owned());
+    let told = report(&run);
+    let text = told.markdown();
+    assert!(text.contains("against the reference 20.19.0."), "{text}");
+    assert!(
+        text.contains("Each version races the reference 20.19.0: up to"),
+        "{text}"
+    );
+    let pairs: Vec<String> = told.pairs.iter().map(Step::name).collect();
+    assert_eq!(
+        pairs,
+        [
+            "20.19.0 → 20.18.0",
+            "20.19.0 → 22.12.0",
+            "20.19.0 → 22.13.0"
+        ]
+    );
+    run.given_up
+        .insert(1, Gap::new(GapKind::Exited, "it ended"));
+    let told = report(&run);
+    assert_eq!(told.pairs, []);
+    let sentence = "The reference 20.19.0 has no number: nothing is compared with it.";
+    assert!(told.warnings.contains(&sentence.to_owned()));
+}
+
+#[test]
+fn a_version_that_was_withdrawn_is_told_once() {
+    let mut run = run(&["1.0.0", "1.0.0 body=buffer"]);
+    for cell in &mut run.header.cells {
+        cell.version = Version {
+            withdrawn: Some("yanked".to_owned()),
+            ..Version::listed("1.0.0")
+        };
+    }
+    let told = report(&run).warnings;
+    let of = |warning: &&String| warning.contains("withdrawn");
+    assert_eq!(
+        told.iter().filter(of).collect::<Vec<_>>(),
+        ["1.0.0 is withdrawn: yanked."]
+    );
+}
+
+#[test]
+fn release_lines_are_those_of_the_order() {
+    let mut run = run(&["2.0", "2.1.post1", "3.0rc1"]);
+    let lines = |run: &Run| -> Vec<String> {
+        let rows = report(run).tables.remove(0).rows.into_iter();
+        rows.map(|row| row.line).collect()
+    };
+    assert_eq!(lines(&run), [""]);
+    run.header.order = Order::Pep440;
+    assert_eq!(lines(&run), ["3", "2"]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Sentences about the whole run: warnings, machine, method.
 
+use std::collections::BTreeSet;
+
 use super::words::{command, count, share};
 use crate::journal::{Header, Launched, Machine, Run};
-use crate::matrix::{Design, Stop, Workload};
+use crate::matrix::{Compare, Design, Stop, Workload};
 use crate::verdict::{Comparison, Judgement, Metric, Warning};
+use crate::version::{Cell, Order};
 
 /// Returns what a reader should know, one sentence each, without repeating one.
 pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
@@ -24,6 +27,8 @@ pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
     if run.header.matrix.modified {
         sentences.push("The matrix file differed from its commit.".to_owned());
     }
+    sentences.extend(reference_gaps(&run.header, judgement));
+    sentences.extend(withdrawn(&run.header));
     for comparison in &judgement.comparisons {
         for warning in &comparison.warnings {
             let sentence = warning_text(run, comparison, warning);
@@ -33,6 +38,46 @@ pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
         }
     }
     sentences
+}
+
+/// Returns a sentence for each reference that has no number, so that nothing is compared with it.
+fn reference_gaps(header: &Header, judgement: &Judgement) -> Vec<String> {
+    let Compare::Reference(name) = &header.compare else {
+        return Vec::new();
+    };
+    let gaps = judgement.gaps.iter().map(|(cell, _)| &header.cells[*cell]);
+    gaps.filter(|cell| cell.version.name == *name)
+        .map(|cell| {
+            format!(
+                "The reference {} has no number: nothing is compared with it.",
+                cell.id
+            )
+        })
+        .collect()
+}
+
+/// Returns a sentence for each version that its publisher took back.
+fn withdrawn(header: &Header) -> BTreeSet<String> {
+    let sentence = |cell: &Cell| {
+        let why = cell.version.withdrawn.as_ref()?;
+        Some(format!("{} is withdrawn: {why}.", cell.version.name))
+    };
+    header.cells.iter().filter_map(sentence).collect()
+}
+
+/// Returns what each version is compared with.
+pub(super) fn compared_with(header: &Header) -> String {
+    match (&header.compare, header.order) {
+        (Compare::Reference(name), _) => format!("the reference {name}"),
+        (Compare::Lineage, Order::Topo | Order::Date) => {
+            "the version that it grew out of".to_owned()
+        }
+        (
+            Compare::Lineage,
+            Order::Semver | Order::Pep440 | Order::Maven | Order::Debian | Order::Listed,
+        )
+        | (Compare::Previous, _) => "the version before".to_owned(),
+    }
 }
 
 /// Returns whether somebody else has started the servers: then none of their processes is known.
@@ -191,10 +236,11 @@ fn sessions(header: &Header) -> String {
     let sessions = &header.sessions;
     match sessions.design {
         Design::Race => format!(
-            "Neighbours race: up to {} servers run and are loaded at once on the same CPUs, so that what slows the \
+            "Each version races {}: up to {} servers run and are loaded at once on the same CPUs, so that what slows the \
              machine slows all of them. Each pair races in {} sessions of fresh launches; a session counts once, with \
              the log ratio of their answers. Besides, each version is \
              measured alone in {}.",
+            compared_with(header),
             sessions.group,
             sessions.count,
             count(
@@ -204,7 +250,7 @@ fn sessions(header: &Header) -> String {
         ),
         Design::Solo => format!(
             "One server runs at a time, in {} blocks that hold each version once in random order; the k-th trials of \
-             neighbours are held against each other. This takes many more sessions than a race for the same certainty.",
+             the two of a pair are held against each other. This takes many more sessions than a race for the same certainty.",
             sessions.count,
         ),
     }
@@ -233,8 +279,9 @@ fn rule(header: &Header, pairs: usize) -> String {
 }
 
 fn levels() -> String {
-    "The table's fetches/sec are fitted: neighbours stand exactly in the ratio that their comparison found, and the solo \
-     trials set the height of a chain of neighbours. The figures of each version are medians of its solo trials alone."
+    "The table's fetches/sec are fitted: the two of a pair stand exactly in the ratio that their comparison found, and \
+     the solo trials set the height of all that pairs connect. The figures of each version are medians of its solo trials \
+     alone."
         .to_owned()
 }
 

@@ -10,9 +10,9 @@ use crate::journal::{
     Built, CpuPlan, Header, Launch, Launched, Machine, MatrixFacts, Purpose, Run, SCHEMA,
     SessionRecord, Window,
 };
-use crate::matrix::{Check, Design, Rule, Sessions, Stop, Workload};
+use crate::matrix::{Check, Compare, Design, Rule, Sessions, Stop, Workload};
 use crate::outcome::{Artifact, Gap, Latency, LoadFigures, Resources, Sample, Spread};
-use crate::version::{Cell, Version};
+use crate::version::{Cell, Order, Version};
 
 /// Makes a run in which every cell was built and nothing measured yet.
 pub(crate) fn run(names: &[&str]) -> Run {
@@ -91,6 +91,8 @@ fn header(cells: Vec<Cell>) -> Header {
             server: vec![0],
             load: vec![1],
         },
+        order: Order::Semver,
+        compare: Compare::Lineage,
         cells,
     }
 }

@@ -8,7 +8,7 @@ use super::{Comparison, Judgement, Verdict, Warning};
 use crate::journal::{Built, Run};
 use crate::matrix::{Design, Rule};
 use crate::stats::{TTest, Thresholds, holm, mean, median, paired, sessions_until, signed_rank_p};
-use crate::version::{Pair, pairs};
+use crate::version::Pair;
 
 /// Fewer sessions than this decide nothing.
 const LEAST_SESSIONS: usize = 3;
@@ -31,10 +31,8 @@ pub fn judge(run: &Run) -> Judgement {
         .collect();
     let measured = |cell: usize| states.get(cell) == Some(&State::Measured);
     let bimodal = bimodal_cells(run);
-    let evidence: Vec<Evidence> = pairs(&run.header.cells, &measured)
-        .into_iter()
-        .map(|pair| gather(run, pair, &bimodal))
-        .collect();
+    let pairs = run.header.pairs(&measured).into_iter();
+    let evidence: Vec<Evidence> = pairs.map(|pair| gather(run, pair, &bimodal)).collect();
     let mut comparisons = decide(evidence, &run.header.rule);
     for comparison in &mut comparisons {
         warn_of_few(comparison, run.header.sessions.count);

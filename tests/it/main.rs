@@ -17,6 +17,7 @@ mod hostile;
 mod interruption;
 mod known;
 mod messages;
+mod orders;
 mod resuming;
 mod shipped;
 mod site;
