@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
 use crate::matrix::Matrix;
+use crate::matrix::expand::Expansion;
 use crate::pipeline;
 use crate::version;
 use crate::workplace::Workplace;
@@ -38,7 +39,8 @@ async fn rows(
 ) -> Result<Vec<Row>> {
     let loaded = load(workplace, matrix, &arguments.selected).await?;
     let cells = &loaded.expansion.cells;
-    let pairs = version::pairs(cells, &|_| true);
+    let measured = |cell: usize| !loaded.expansion.excluded.contains_key(&cell);
+    let pairs = version::pairs(cells, &measured);
     let predecessor = |index: usize| {
         pairs
             .iter()
@@ -50,20 +52,29 @@ async fn rows(
         .enumerate()
         .map(|(index, cell)| Row {
             cell: cell.id.clone(),
-            state: state(&cell.id, loaded.expansion.missing.contains(&index), run),
+            state: state(&cell.id, unbuilt(&loaded.expansion, index), run),
             predecessor: predecessor(index),
         })
         .collect())
 }
 
+/// Returns why a cell will not be built; none if it will.
+fn unbuilt(expansion: &Expansion, cell: usize) -> Option<&'static str> {
+    if expansion.excluded.contains_key(&cell) {
+        return Some("excluded");
+    }
+    let missing = expansion.missing.contains(&cell);
+    missing.then_some("not in the source")
+}
+
 /// Returns what the newest journal knows of a cell.
-fn state(id: &str, missing: bool, run: Option<&Run>) -> String {
+fn state(id: &str, unbuilt: Option<&str>, run: Option<&Run>) -> String {
     let known = run.and_then(|run| {
         let index = run.header.cells.iter().position(|cell| cell.id == id)?;
         Some((run, index))
     });
     let Some((run, index)) = known else {
-        return if missing { "not in the source" } else { "new" }.to_owned();
+        return unbuilt.unwrap_or("new").to_owned();
     };
     if let Some(Built::Gap(gap)) = run.builds.get(&index) {
         return format!("gap: {}: {}", gap.stage, gap.kind);

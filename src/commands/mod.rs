@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::cli::{Cli, Selected, Verb};
 use crate::error::{Error, Kind, Result};
@@ -52,7 +53,9 @@ pub struct Loaded {
     pub text: String,
     /// Its cells, and what was left out.
     pub expansion: Expansion,
-    /// What the source had to say.
+    /// For each cell the matrix as it is for that cell.
+    pub variants: Vec<Arc<Matrix>>,
+    /// What the source had to say, and what of the matrix has no effect.
     pub warnings: Vec<String>,
 }
 
@@ -93,6 +96,18 @@ fn is_matrix(word: &str) -> bool {
         .is_some_and(|extension| extension == "toml")
 }
 
+impl Loaded {
+    /// Returns the matrix and its variants, each once.
+    fn matrices(&self) -> Vec<&Matrix> {
+        let mut seen = BTreeSet::new();
+        let layers = self.expansion.layers.iter().zip(&self.variants);
+        let variants = layers.filter(|(layers, _)| !layers.is_empty() && seen.insert(*layers));
+        std::iter::once(&self.matrix)
+            .chain(variants.map(|(_, variant)| variant.as_ref()))
+            .collect()
+    }
+}
+
 /// Asks the source which versions there are and selects among them.
 async fn load(
     workplace: &Workplace,
@@ -102,11 +117,13 @@ async fn load(
     let selection = selection(selected)?;
     let available = source::available(&matrix, &workplace.cache()).await?;
     let expansion = expand::expand(&matrix, &available.versions, &selection)?;
+    let warnings = [available.warnings, expansion.warnings.clone()].concat();
     Ok(Loaded {
+        variants: expansion.variants(&matrix)?,
         matrix,
         text,
         expansion,
-        warnings: available.warnings,
+        warnings,
     })
 }
 

@@ -56,7 +56,7 @@ async fn run_one(
         .warnings
         .iter()
         .for_each(|warning| progress.say(&format!("warning: {warning}")));
-    needs(&loaded.matrix)?;
+    needs(&loaded)?;
     let header = header(workplace, &loaded, arguments).await?;
     let bench = Arc::new(Live::new(
         workplace,
@@ -150,8 +150,9 @@ fn shown(workplace: &Workplace, path: &Path) -> String {
 }
 
 /// Makes sure, before anything is built, that the run can be held at all.
-fn needs(matrix: &Matrix) -> Result<()> {
-    for (name, value) in live::environment(&matrix.start) {
+fn needs(loaded: &Loaded) -> Result<()> {
+    let matrix = &loaded.matrix;
+    for (name, value) in environment(loaded) {
         if value.is_none() {
             return Err(Error::new(
                 Kind::Configuration,
@@ -166,6 +167,14 @@ fn needs(matrix: &Matrix) -> Result<()> {
         Design::Solo => 1,
     };
     host::allow_open_files(u64::from(matrix.load.connections) * servers as u64 + OWN_FILES)
+}
+
+/// Returns the variables of the environment that the starts of all cells name, with their values.
+fn environment(loaded: &Loaded) -> BTreeMap<String, Option<String>> {
+    let matrices = loaded.matrices().into_iter();
+    matrices
+        .flat_map(|matrix| live::environment(&matrix.start))
+        .collect()
 }
 
 /// The command line's selection; a quick run takes few versions unless told otherwise.
@@ -258,11 +267,7 @@ async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> 
                 .strip_prefix(&workplace.root)
                 .unwrap_or(&matrix.file)
                 .to_owned(),
-            hash: hash(&format!(
-                "{}\0{:?}",
-                loaded.text,
-                live::environment(&matrix.start)
-            )),
+            hash: hash(&format!("{}\0{:?}", loaded.text, environment(loaded))),
             modified: commit.as_ref().is_some_and(|(_, modified)| *modified),
             commit: commit.map(|(commit, _)| commit),
         },

@@ -1,9 +1,11 @@
 //! From a matrix and the versions that its source has to the cells that are measured, and why the others are not. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::diagnostic::{did_you_mean, nearest};
-use super::{Axis, Matrix, Range, Select, Wanted, values};
+use super::layer::{self, Layer, Scope};
+use super::{Axis, Include, List, Matrix, Range, Select, SourceKind, Wanted, values};
 use crate::error::{Error, Kind, Result};
 use crate::version::{self, Cell, Order, Version};
 
@@ -25,7 +27,7 @@ pub struct Selection {
 }
 
 /// The cells of a matrix.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expansion {
     /// The cells: for each combination of axis values a chain, its versions in order.
     pub cells: Vec<Cell>,
@@ -33,6 +35,29 @@ pub struct Expansion {
     pub missing: Vec<usize>,
     /// Versions, or cells, that are left out, and why.
     pub left_out: Vec<(String, String)>,
+    /// Cells that the matrix excludes, and why: `excluded` gaps in their place.
+    pub excluded: BTreeMap<usize, String>,
+    /// For each cell the tables that are laid over the matrix for it.
+    pub layers: Vec<Vec<Layer>>,
+    /// What is written in the matrix and has no effect.
+    pub warnings: Vec<String>,
+}
+
+impl Expansion {
+    /// Returns for each cell the matrix as it is for that cell. Cells for which it is the same share one.
+    pub fn variants(&self, matrix: &Matrix) -> Result<Vec<Arc<Matrix>>> {
+        let mut made: BTreeMap<&[Layer], Arc<Matrix>> = BTreeMap::new();
+        let mut variants = Vec::new();
+        for layers in &self.layers {
+            let variant = match made.get(layers.as_slice()) {
+                Some(variant) => Arc::clone(variant),
+                None => Arc::new(matrix.variant(layers)?),
+            };
+            made.insert(layers, Arc::clone(&variant));
+            variants.push(variant);
+        }
+        Ok(variants)
+    }
 }
 
 /// Reads versions as the command line gives them: nothing for all, one range (`^18`, `20.0.0..22.0.0`), or names.
@@ -83,31 +108,48 @@ fn is_range(word: &str) -> bool {
 pub fn expand(matrix: &Matrix, available: &[Version], selection: &Selection) -> Result<Expansion> {
     let mut chooser = Chooser::new(matrix, available, selection);
     let versions = chooser.versions()?;
-    let mut left_out = chooser.left_out;
-    let mut cells = Vec::new();
-    let mut missing = Vec::new();
-    for axes in combinations(&matrix.axes, selection)? {
+    let mut expansion = Expansion {
+        left_out: chooser.left_out,
+        ..Expansion::default()
+    };
+    for combination in combinations(matrix, selection)? {
         for entry in &versions {
-            let cell = cell(&entry.version, &axes, &matrix.axes);
-            if selection.skip.contains(&cell.id) {
-                left_out.push((cell.id, "skipped".to_owned()));
-                continue;
+            let cell = cell(&entry.version, &combination.axes, &matrix.axes);
+            let regular = entry.regular && combination.regular;
+            if regular || is_included(matrix, &cell) {
+                expansion.add(matrix, (cell, entry.exists), selection);
             }
-            if !entry.exists {
-                missing.push(cells.len());
-            }
-            cells.push(cell);
         }
     }
-    if cells.is_empty() {
+    if expansion.cells.is_empty() {
         let message = format!("every cell of {} is skipped", matrix.file.display());
         return Err(Error::new(Kind::Usage, message).hint("leave out one `--skip`"));
     }
-    Ok(Expansion {
-        cells,
-        missing,
-        left_out,
-    })
+    if *selection == Selection::default() {
+        expansion.warnings = idle(matrix, available, &expansion.cells);
+    }
+    Ok(expansion)
+}
+
+impl Expansion {
+    fn add(&mut self, matrix: &Matrix, (cell, exists): (Cell, bool), selection: &Selection) {
+        if selection.skip.contains(&cell.id) {
+            self.left_out.push((cell.id, "skipped".to_owned()));
+            return;
+        }
+        let index = self.cells.len();
+        if let Some(reason) = matrix.excluded(&cell) {
+            self.excluded.insert(index, reason.to_owned());
+        } else if !exists {
+            self.missing.push(index);
+        }
+        self.layers.push(matrix.layers(&cell));
+        self.cells.push(cell);
+    }
+}
+
+fn is_included(matrix: &Matrix, cell: &Cell) -> bool {
+    matrix.includes.iter().any(|include| include.names(cell))
 }
 
 fn cell(version: &Version, axes: &BTreeMap<String, String>, order: &[Axis]) -> Cell {
@@ -130,6 +172,8 @@ struct Entry {
     version: Version,
     /// Whether the source has it.
     exists: bool,
+    /// Whether it is measured with all values of the axes, and not only where a cell is included by name.
+    regular: bool,
 }
 
 struct Chooser<'a> {
@@ -157,6 +201,7 @@ impl<'a> Chooser<'a> {
         let entries = self.wanted()?;
         let entries = self.skip(entries);
         let entries = self.select(entries)?;
+        let entries = self.include(entries)?;
         let entries = self.keep_last(entries, self.selection.last, "--last");
         let entries = self.keep_last(entries, self.selection.limit, "--limit");
         if entries.iter().any(|entry| entry.exists) {
@@ -189,25 +234,74 @@ impl<'a> Chooser<'a> {
     fn named(&self, names: &[String], existing: &[Version]) -> Result<Vec<Entry>> {
         let mut entries: Vec<Entry> = Vec::new();
         for name in names {
-            let found = existing.iter().find(|version| version.name == *name);
-            let found = found.or_else(|| {
-                let same = |version: &&Version| version::same_version(&version.name, name);
-                existing.iter().find(same)
-            });
-            let entry = match found {
-                Some(version) => Entry::existing(version.clone()),
-                None => self.missing(name)?,
-            };
+            let entry = self.entry(name, existing)?;
             if !entries.contains(&entry) {
                 entries.push(entry);
             }
         }
+        self.sort(&mut entries);
+        Ok(entries)
+    }
+
+    fn entry(&self, name: &str, existing: &[Version]) -> Result<Entry> {
+        let found = existing.iter().find(|version| version.name == *name);
+        let found = found.or_else(|| {
+            let same = |version: &&Version| version::same_version(&version.name, name);
+            existing.iter().find(same)
+        });
+        match found {
+            Some(version) => Ok(Entry::existing(version.clone())),
+            None => self.missing(name),
+        }
+    }
+
+    fn sort(&self, entries: &mut [Entry]) {
         if self.matrix.source.order == Order::Semver {
             entries.sort_by(|a, b| a.version.semver.cmp(&b.version.semver));
         } else {
             entries.sort_by_key(|entry| self.place_in_list(&entry.version.name));
         }
+    }
+
+    /// Adds the versions of included cells that are not among the others. The matrix's `versions` and `select` do not
+    /// count for them; what the command line asks for does.
+    fn include(&mut self, mut entries: Vec<Entry>) -> Result<Vec<Entry>> {
+        let (existing, _) = version::order(self.available, self.matrix.source.order);
+        let before = entries.len();
+        for Include { version: name, .. } in &self.matrix.includes {
+            let is = |version: &str| version::same_version(version, name);
+            let known = entries.iter().any(|entry| is(&entry.version.name));
+            let skipped = self.selection.skip.iter().any(|word| is(word));
+            if known || skipped || !self.asks_for(name) {
+                continue;
+            }
+            let entry = self.entry(name, &existing)?;
+            self.left_out.retain(|(version, _)| !is(version));
+            entries.push(Entry {
+                exists: entry.exists || self.lists_names(),
+                regular: false,
+                ..entry
+            });
+        }
+        if entries.len() > before {
+            self.sort(&mut entries);
+        }
         Ok(entries)
+    }
+
+    /// Returns whether the command line asks for a version that the matrix includes by name.
+    fn asks_for(&self, name: &str) -> bool {
+        let version = Version::listed(name);
+        let wanted = self.selection.wanted.as_ref();
+        wanted.is_none_or(|wanted| version::unwanted(&version, wanted, true).is_none())
+    }
+
+    /// Returns whether the source has whatever the matrix names.
+    fn lists_names(&self) -> bool {
+        matches!(
+            self.matrix.source.kind,
+            SourceKind::List(List { command: None })
+        )
     }
 
     /// The matrix's own names are an order; those typed on the command line are not.
@@ -235,6 +329,7 @@ impl<'a> Chooser<'a> {
         let entry = version.map(|version| Entry {
             version,
             exists: false,
+            regular: true,
         });
         entry.ok_or_else(|| {
             let message =
@@ -317,7 +412,7 @@ impl<'a> Chooser<'a> {
 
     /// A word that skips nothing anywhere is a typing error.
     fn check_skip(&self) -> Result<()> {
-        let pairs: Vec<String> = self.matrix.axes.iter().flat_map(pairs_of).collect();
+        let pairs = pairs_of(self.matrix);
         for word in &self.selection.skip {
             let name = word.split(' ').next().unwrap_or_default();
             let version = self.names().any(|version| {
@@ -435,43 +530,84 @@ impl Entry {
         Self {
             version,
             exists: true,
+            regular: true,
         }
     }
 }
 
-fn pairs_of(axis: &Axis) -> Vec<String> {
-    axis.values
-        .iter()
-        .map(|value| format!("{}={value}", axis.name))
-        .collect()
+/// Returns every `axis=value` of a matrix, those of included cells among them.
+fn pairs_of(matrix: &Matrix) -> Vec<String> {
+    let pairs = matrix.axes.iter().flat_map(|axis| {
+        let values = layer::values(axis, &matrix.includes).into_iter();
+        values.map(|value| format!("{}={value}", axis.name))
+    });
+    pairs.collect()
 }
 
-/// Returns every combination of axis values that the selection keeps; one empty one where there are no axes.
-fn combinations(axes: &[Axis], selection: &Selection) -> Result<Vec<BTreeMap<String, String>>> {
-    check_only(axes, &selection.only)?;
-    let mut combinations = vec![BTreeMap::new()];
-    for axis in axes {
-        let values = axis
-            .values
-            .iter()
-            .filter(|value| is_kept(axis, value, selection));
-        let values: Vec<&String> = values.collect();
-        if values.is_empty() {
-            let message = format!("no value of the axis `{}` is left", axis.name);
-            let hint = format!("keep one of {}", pairs_of(axis).join(", "));
-            return Err(Error::new(Kind::Usage, message).hint(hint));
+/// One value of each axis.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Combination {
+    axes: BTreeMap<String, String>,
+    /// Whether every version is measured with it, and not only a cell that is included by name.
+    regular: bool,
+}
+
+/// Returns every combination of axis values that the selection keeps, then those that only included cells have; one
+/// empty one where there are no axes.
+fn combinations(matrix: &Matrix, selection: &Selection) -> Result<Vec<Combination>> {
+    check_only(matrix, &selection.only)?;
+    let mut combinations = regular_combinations(&matrix.axes, selection);
+    for include in &matrix.includes {
+        let kept = |axis: &Axis| {
+            let value = include.axes.get(&axis.name);
+            value.is_some_and(|value| is_kept(axis, value, selection))
+        };
+        let known = combinations.iter().any(|it| it.axes == include.axes);
+        if !known && matrix.axes.iter().all(kept) {
+            combinations.push(Combination {
+                axes: include.axes.clone(),
+                regular: false,
+            });
         }
-        let longer = |shorter: &BTreeMap<String, String>| {
-            let with = |value: &&String| {
+    }
+    if combinations.is_empty() {
+        return Err(no_combination(matrix, selection));
+    }
+    Ok(combinations)
+}
+
+fn regular_combinations(axes: &[Axis], selection: &Selection) -> Vec<Combination> {
+    let mut combinations = vec![Combination {
+        regular: true,
+        ..Combination::default()
+    }];
+    for axis in axes {
+        let values = axis.values.iter();
+        let values = values.filter(|value| is_kept(axis, value, selection));
+        let longer = |shorter: &Combination| {
+            let with = |value: &String| {
                 let mut longer = shorter.clone();
-                longer.insert(axis.name.clone(), (*value).clone());
+                longer.axes.insert(axis.name.clone(), value.clone());
                 longer
             };
-            values.iter().map(with).collect::<Vec<_>>()
+            values.clone().map(with).collect::<Vec<_>>()
         };
         combinations = combinations.iter().flat_map(longer).collect();
     }
-    Ok(combinations)
+    combinations
+}
+
+fn no_combination(matrix: &Matrix, selection: &Selection) -> Error {
+    let empty = |axis: &&Axis| {
+        let mut values = layer::values(axis, &matrix.includes).into_iter();
+        !values.any(|value| is_kept(axis, &value, selection))
+    };
+    let message = match matrix.axes.iter().find(empty) {
+        Some(axis) => format!("no value of the axis `{}` is left", axis.name),
+        None => "no combination of axis values is left".to_owned(),
+    };
+    let hint = format!("keep one of {}", pairs_of(matrix).join(", "));
+    Error::new(Kind::Usage, message).hint(hint)
 }
 
 fn is_kept(axis: &Axis, value: &str, selection: &Selection) -> bool {
@@ -484,8 +620,8 @@ fn is_kept(axis: &Axis, value: &str, selection: &Selection) -> bool {
     kept && !selection.skip.contains(&format!("{}={value}", axis.name))
 }
 
-fn check_only(axes: &[Axis], only: &[(String, String)]) -> Result<()> {
-    let known: BTreeSet<String> = axes.iter().flat_map(pairs_of).collect();
+fn check_only(matrix: &Matrix, only: &[(String, String)]) -> Result<()> {
+    let known: BTreeSet<String> = pairs_of(matrix).into_iter().collect();
     for (axis, value) in only {
         let word = format!("{axis}={value}");
         if known.contains(&word) {
@@ -501,6 +637,44 @@ fn check_only(axes: &[Axis], only: &[(String, String)]) -> Result<()> {
         }));
     }
     Ok(())
+}
+
+/// Says of each `[[override]]` and `[[exclude]]` that is for none of a whole matrix's cells that it is idle.
+fn idle(matrix: &Matrix, available: &[Version], cells: &[Cell]) -> Vec<String> {
+    let overrides = matrix.overrides.iter().map(|scope| ("override", scope));
+    let excludes = matrix.excludes.iter().map(|it| ("exclude", &it.scope));
+    let idle = overrides
+        .chain(excludes)
+        .filter(|(_, scope)| !cells.iter().any(|cell| scope.holds(cell)));
+    idle.map(|(table, scope)| {
+        let line = scope.line;
+        let why = mistyped(scope, available).unwrap_or_else(|| {
+            let why = if cells.iter().any(|cell| scope.holds_version(cell)) {
+                "none of these versions is measured with such axis values"
+            } else {
+                "none of these versions is measured"
+            };
+            why.to_owned()
+        });
+        format!("`[[{table}]]` of line {line} matches nothing: {why}")
+    })
+    .collect()
+}
+
+/// Returns what a name of a version that does not exist was probably meant to be.
+fn mistyped(scope: &Scope, available: &[Version]) -> Option<String> {
+    let Wanted::Names(names) = &scope.versions else {
+        return None;
+    };
+    let exists = |name: &str| {
+        available
+            .iter()
+            .any(|it| version::same_version(&it.name, name))
+    };
+    let name = names.iter().find(|name| !exists(name))?;
+    let all = available.iter().map(|version| version.name.as_str());
+    let guess = did_you_mean(name, all).map_or_else(String::new, |guess| format!(", {guess}"));
+    Some(format!("there is no version {name}{guess}"))
 }
 
 #[cfg(test)]
@@ -792,5 +966,158 @@ mod tests {
         `1.9` is not a version, and has no place in the order `semver`
           try: give a whole version, or a range such as `^1.9`
         "#);
+    }
+
+    const SPECIAL: &str = r#"[axes]
+node.values = ["10", "12"]
+[[override]]
+versions = "<1"
+build.env.OLD = "1"
+[[override]]
+versions = ["v0.14.2", "1.9.1"]
+axes.node = "12"
+build.env.ODD = "1"
+[[include]]
+version = "2.0.0-rc.1"
+axes.node = "12"
+build.env.RC = "1"
+[[include]]
+version = "1.9.0"
+axes.node = "14"
+[[include]]
+version = "1.9.1"
+axes.node = "10"
+[[exclude]]
+versions = ">=1.9.1"
+axes = { node = ["10"] }
+reason = "it needs 12"
+"#;
+
+    #[test]
+    fn included_cells_have_their_place_in_the_order_and_chains_of_their_own() {
+        let matrix = matrix("versions = \">=0.14.2, <2\"", SPECIAL);
+        let expansion = expanded(&matrix, &Selection::default());
+        assert_eq!(
+            ids(&expansion),
+            [
+                "0.14.2 node=10",
+                "1.9.0 node=10",
+                "1.9.1 node=10",
+                "1.10.0 node=10",
+                "0.14.2 node=12",
+                "1.9.0 node=12",
+                "1.9.1 node=12",
+                "1.10.0 node=12",
+                "2.0.0-rc.1 node=12",
+                "1.9.0 node=14"
+            ]
+        );
+        let out: Vec<&str> = left_out(&expansion).iter().map(|(name, _)| *name).collect();
+        assert_eq!(out, ["nightly", "0.14.1"]);
+        assert!(expansion.warnings.is_empty(), "{:?}", expansion.warnings);
+    }
+
+    #[test]
+    fn an_excluded_cell_keeps_its_place_unless_it_is_included_by_name() {
+        let matrix = matrix("versions = \">=0.14.2, <2\"", SPECIAL);
+        let expansion = expanded(&matrix, &Selection::default());
+        let expected = BTreeMap::from([(3, "it needs 12".to_owned())]);
+        assert_eq!(expansion.excluded, expected);
+        let named = self::matrix(
+            "versions = [\"1.9.5\"]",
+            "[[exclude]]\nversions = [\"1.9.5\"]\n[[include]]\nversion = \"1.9.0\"",
+        );
+        let expansion = expanded(&named, &Selection::default());
+        assert_eq!(expansion.excluded[&1], "excluded by the matrix");
+        assert!(expansion.missing.is_empty(), "it is not looked for");
+    }
+
+    #[test]
+    fn each_cell_has_its_own_layers_and_those_with_the_same_share_a_matrix() {
+        let matrix = matrix("versions = \">=0.14.2, <2\"", SPECIAL);
+        let expansion = expanded(&matrix, &Selection::default());
+        let (one, other) = (Layer::Override(0), Layer::Override(1));
+        let (first, last) = (Layer::Include(1), Layer::Include(2));
+        let expected: [&[Layer]; 10] = [
+            &[one],
+            &[],
+            &[last],
+            &[],
+            &[one, other],
+            &[],
+            &[other],
+            &[],
+            &[Layer::Include(0)],
+            &[first],
+        ];
+        assert_eq!(expansion.layers, expected);
+        let variants = expansion.variants(&matrix).unwrap();
+        assert!(Arc::ptr_eq(&variants[1], &variants[5]));
+        let env = |cell: usize| -> Vec<&String> { variants[cell].build.env.keys().collect() };
+        assert_eq!(env(4), ["ODD", "OLD"]);
+        assert_eq!(env(8), ["RC"]);
+        assert_eq!(*variants[1], matrix);
+    }
+
+    #[test]
+    fn the_command_line_selects_among_included_cells_as_well() {
+        let matrix = matrix("versions = \">=0.14.2, <2\"", SPECIAL);
+        let only = |value: &str| Selection {
+            only: vec![("node".to_owned(), value.to_owned())],
+            ..Selection::default()
+        };
+        assert_eq!(ids(&expanded(&matrix, &only("14"))), ["1.9.0 node=14"]);
+        let selection = Selection {
+            skip: strings(&["2.0.0-rc.1", "node=10", "1.9.0 node=14"]),
+            last: Some(2),
+            ..Selection::default()
+        };
+        let expansion = expanded(&matrix, &selection);
+        assert_eq!(ids(&expansion), ["1.9.1 node=12", "1.10.0 node=12"]);
+        assert_eq!(
+            ids(&expanded(&matrix, &asked(&["^2"]))),
+            ["2.0.0-rc.1 node=12"]
+        );
+        assert_eq!(
+            ids(&expanded(&matrix, &asked(&["1.9.0"]))),
+            ["1.9.0 node=10", "1.9.0 node=12", "1.9.0 node=14"]
+        );
+        let gone = refused(&matrix, &AVAILABLE, &only("16"));
+        assert!(gone.contains("names no axis value"), "{gone}");
+    }
+
+    #[test]
+    fn an_included_version_that_does_not_exist_is_a_gap_in_its_place_unless_names_are_listed() {
+        let include = "[[include]]\nversion = \"1.9.5\"";
+        let expansion = expanded(&matrix("versions = \"^1\"", include), &Selection::default());
+        assert_eq!(ids(&expansion), ["1.9.0", "1.9.1", "1.9.5", "1.10.0"]);
+        assert_eq!(expansion.missing, [2]);
+        let text = format!(
+            "schema = 2\n[source]\nlist = {{}}\nversions = [\"b\", \"a\"]\n[start]\ncmd = [\"x\"]\n{include}\n"
+        );
+        let listed_names = parse(&text, Path::new("/m/list.toml"), None).unwrap();
+        let available = listed(&["b", "a"]);
+        let expansion = expand(&listed_names, &available, &Selection::default()).unwrap();
+        assert_eq!(ids(&expansion), ["b", "a", "1.9.5"]);
+        assert!(expansion.missing.is_empty());
+    }
+
+    #[test]
+    fn a_table_for_no_cell_is_warned_of_where_the_whole_matrix_is_meant() {
+        let more = "[axes]\nn.values = [1, 2]\n\
+                    [[override]]\nversions = [\"1.9.0\", \"1.9.2\"]\n\
+                    [[override]]\nversions = [\"1.9.2\"]\n\
+                    [[override]]\nversions = \">=3\"\n\
+                    [[override]]\nversions = \"^0.14\"\naxes.n = [1, 3]\n\
+                    [[exclude]]\nversions = \"^0.14\"\naxes.n = 3\n\
+                    [[include]]\nversion = \"1.10.0\"\naxes.n = 3\n";
+        let matrix = matrix("", more);
+        let warnings = expanded(&matrix, &Selection::default()).warnings;
+        insta::assert_snapshot!(warnings.join("\n"), @r"
+        `[[override]]` of line 11 matches nothing: there is no version 1.9.2, did you mean `1.9.0`?
+        `[[override]]` of line 13 matches nothing: none of these versions is measured
+        `[[exclude]]` of line 18 matches nothing: none of these versions is measured with such axis values
+        ");
+        assert!(expanded(&matrix, &asked(&["^1"])).warnings.is_empty());
     }
 }

@@ -52,6 +52,8 @@ pub struct Launch<'a> {
     pub check: &'a Check,
     /// The request.
     pub workload: &'a Workload,
+    /// The signal that asks it to end, and how long it may take before it is killed.
+    pub stop: (StopSignal, Duration),
 }
 
 /// One running server with everything below it. Dropping it kills all of that.
@@ -159,7 +161,7 @@ impl Instance {
     }
 
     /// Stops the server with everything below it and waits until its port is free again.
-    pub async fn stop(self, signal: StopSignal, grace: Duration) -> Ended {
+    pub async fn stop(self, (signal, grace): (StopSignal, Duration)) -> Ended {
         let ended = self.child.stop(signal, grace).await;
         let deadline = host::monotonic() + PORT_FREE;
         while is_taken(self.address) && host::monotonic() < deadline {

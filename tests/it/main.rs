@@ -7,6 +7,7 @@
 
 mod world;
 
+mod cells;
 mod faults;
 mod foreign;
 mod interruption;

@@ -520,17 +520,7 @@ impl Reader<'_> {
         let mut seen = HashSet::new();
         for (index, value) in values.iter().enumerate() {
             let path = ["axes", name, "values", &index.to_string()];
-            if value.is_empty()
-                || value.contains(|letter: char| letter.is_whitespace() || letter.is_control())
-            {
-                let help = "write a short word; the start command can make more of it";
-                self.report(
-                    &path,
-                    "an axis value is a word",
-                    "empty, or with spaces",
-                    help,
-                );
-            } else if !seen.insert(value) {
+            if self.is_word(&path, value) && !seen.insert(value) {
                 self.report(
                     &path,
                     format!("value `{value}` is given twice"),
@@ -540,9 +530,21 @@ impl Reader<'_> {
             }
         }
     }
+
+    /// Returns whether a value of an axis is a word, and reports it if it is not.
+    pub(super) fn is_word(&mut self, path: &[&str], value: &str) -> bool {
+        let odd = |letter: char| letter.is_whitespace() || letter.is_control();
+        let is_word = !value.is_empty() && !value.contains(odd);
+        if !is_word {
+            let help = "write a short word; the start command can make more of it";
+            let what = "an axis value is a word";
+            self.report(path, what, "empty, or with spaces", help);
+        }
+        is_word
+    }
 }
 
-fn text(value: &AxisValue) -> String {
+pub(super) fn text(value: &AxisValue) -> String {
     match value {
         AxisValue::Text(text) => text.clone(),
         AxisValue::Number(number) => number.to_string(),
