@@ -42,6 +42,9 @@ use folder::Folder;
 use key::Ingredients;
 use memo::Memo;
 
+/// Axes of a cell that its build may be called by, as all sets of them are looked for.
+const MOST_AXES: usize = 8;
+
 /// Where versions are built and kept.
 #[derive(Debug, Clone)]
 pub struct Workshop {
@@ -120,7 +123,7 @@ impl Workshop {
         let builds = self.cache.join("builds").join(folder::safe(&matrix.name));
         std::fs::create_dir_all(&builds).map_err(|error| folder::cannot("make", &builds, error))?;
         let key = key::key(&self.ingredients(matrix, cell, entry.as_deref()).await?);
-        let folder = Folder::lock(&builds, &folder::name(&cell.id, &key)).await?;
+        let folder = Folder::lock(&builds, &folder::name(&build_id(matrix, cell), &key)).await?;
         if let Some(built) = folder.outcome() {
             return Ok(built);
         }
@@ -242,23 +245,32 @@ impl Bench<'_> {
 
 /// Returns the log of the newest build of a cell, whatever its key was.
 pub fn newest_log(cache: &Path, matrix: &str, cell: &str) -> Option<PathBuf> {
-    let begin = format!("{}-", folder::safe(cell));
+    let begins: Vec<String> = build_ids(cell).iter().map(|id| folder::safe(id)).collect();
     let entries = std::fs::read_dir(cache.join("builds").join(folder::safe(matrix))).ok()?;
     let logs = entries.filter_map(|entry| {
         let entry = entry.ok()?;
         let name = entry.file_name().into_string().ok()?;
-        // After the cell's name comes the key and nothing else, or it is another cell's that begins alike.
-        let key = name
-            .strip_prefix(&begin)
-            .filter(|key| !key.contains('-'))?
-            .to_owned();
+        // After the build's name comes the key and nothing else, or it is another one's that begins alike.
+        let (begin, key) = name.rsplit_once('-')?;
+        let is_own = begins.iter().any(|own| own == begin);
         let log = entry.path().join("build.log");
         let written = log.metadata().ok()?.modified().ok()?;
-        key.chars()
-            .all(|digit| digit.is_ascii_hexdigit())
-            .then_some((written, log))
+        let is_key = key.chars().all(|digit| digit.is_ascii_hexdigit());
+        (is_own && is_key).then_some((written, log))
     });
     logs.max().map(|(_, log)| log)
+}
+
+/// Returns what the build of a cell may be called: only those of its axes that change the build are in its name.
+fn build_ids(cell: &str) -> Vec<String> {
+    let words: Vec<&str> = cell.split(' ').collect();
+    let axes = words[1..].iter().rev();
+    let axes = axes.take_while(|word| word.contains('=')).count();
+    let (version, axes) = words.split_at(words.len() - axes.min(MOST_AXES));
+    axes.iter().fold(vec![version.join(" ")], |ids, axis| {
+        let with = ids.iter().map(|id| format!("{id} {axis}"));
+        ids.iter().cloned().chain(with).collect()
+    })
 }
 
 /// Returns whether a build's outcome is worth keeping: an artifact, or a gap that will not go away by itself. What a
@@ -313,6 +325,15 @@ fn variables(matrix: &Matrix, cell: &Cell, folders: Folders<'_>) -> Variables {
         }
     }
     variables
+}
+
+/// Returns what is built, without the axes that make no difference to it: their cells share one build.
+fn build_id(matrix: &Matrix, cell: &Cell) -> String {
+    let axes = matrix.axes.iter().filter(|axis| axis.build);
+    let values = axes.filter_map(|axis| Some((&axis.name, cell.axes.get(&axis.name)?)));
+    values.fold(cell.version.name.clone(), |id, (axis, value)| {
+        format!("{id} {axis}={value}")
+    })
 }
 
 /// Returns the values of the axes that change what is built.
@@ -633,6 +654,43 @@ timeout = "1m"
         assert_ne!(
             plain,
             key(&matrix, "1", &[("body", "a"), ("features", "a")]).await
+        );
+    }
+
+    #[tokio::test]
+    async fn values_that_do_not_change_the_build_share_one() {
+        let (dir, matrix, workshop) = versions();
+        let build = async |body: &str, features: &str| {
+            let cell = cell("v1", &[("body", body), ("features", features)]);
+            artifact(workshop.prepare(&matrix, &cell, true).await.unwrap())
+        };
+        let first = build("a", "a").await;
+        let second = build("b", "a").await;
+        assert!(second.cached && first.work == second.work);
+        let third = build("b", "b").await;
+        assert!(!third.cached && first.work != third.work);
+        let folder = third.work.parent().unwrap().file_name().unwrap();
+        assert!(folder.to_string_lossy().starts_with("v1-features-b-"));
+        let cache = dir.path().join(".harness");
+        log::append(&first.work.with_file_name("build.log"), "one").unwrap();
+        let newest = |cell: &str| newest_log(&cache, "test", cell);
+        let of_first = Some(first.work.with_file_name("build.log"));
+        assert_eq!(newest("v1 body=b features=a"), of_first);
+        assert_eq!(newest("v1 body=b features=b"), None);
+    }
+
+    #[test]
+    fn a_build_may_be_called_by_any_of_its_cells_axes() {
+        assert_eq!(build_ids("1.0.0"), ["1.0.0"]);
+        assert_eq!(build_ids("a=b"), ["a=b"]);
+        assert_eq!(
+            build_ids("an odd=name x y=1 z=2"),
+            [
+                "an odd=name x",
+                "an odd=name x y=1",
+                "an odd=name x z=2",
+                "an odd=name x y=1 z=2"
+            ]
         );
     }
 

@@ -1,4 +1,4 @@
-//! Cells that are not like the others: overridden, included or excluded.
+//! Cells that are not like the others: overridden, included, excluded, or with a build that they share.
 
 use crate::world::World;
 
@@ -77,7 +77,7 @@ fn check_says_of_each_cell_what_is_special_about_it() {
 }
 
 #[test]
-fn an_override_repairs_a_stretch() {
+fn an_override_repairs_a_stretch_and_cells_that_differ_only_at_their_start_share_a_build() {
     let world = World::new();
     world.write("lines.toml", LINES);
     let ended = world.run(&["build", "lines.toml"]).expect(0);
@@ -95,6 +95,14 @@ fn an_override_repairs_a_stretch() {
     built  2.0.0-rc.1 mode=safe
     built  1.1.0 mode=odd
     ");
+    let built = std::fs::read_to_string(world.path().join("built.txt")).unwrap();
+    let mut built = lines(&built);
+    built.sort_unstable();
+    let expected = ["0.1.0 yes", "0.2.0 yes", "1.0.0 ", "1.1.0 ", "2.0.0-rc.1 "];
+    assert_eq!(built, expected, "one line for each version");
+    let log = world.run(&["log", "0.1.0 mode=safe", "--matrix", "lines.toml"]);
+    assert!(log.expect(0).stdout.contains("built.txt"));
+
     world.change("lines.toml", "OLD = \"yes\"", "OLD = \"no\"");
     let ended = world.run(&["build", "lines.toml", "<1"]).expect(125);
     let gap = "gap    0.1.0 mode=fast  build: failed";
