@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::build::Workshop;
+use crate::build::{Workshop, axis};
 use crate::commands::Loaded;
 use crate::error::{Error, Kind, Result};
 use crate::journal::{Built, CpuPlan, Launched, SessionRecord};
@@ -82,6 +82,7 @@ impl Live {
         };
         let mut env = base_environment();
         env.extend(variables.environment());
+        axis::put_first(&mut env, &self.programs(artifact));
         for (name, template) in &start.env {
             env.insert(name.clone(), filled(template)?);
         }
@@ -179,8 +180,17 @@ impl Live {
         for (name, value) in &cell.axes {
             variables.set(format!("axis.{name}"), value.clone());
         }
+        axis::set_programs(&mut variables, &self.programs(artifact));
         set_environment(&mut variables, &matrix.start);
         variables
+    }
+
+    /// Returns where the programs of a cell's axes lie.
+    fn programs(&self, artifact: &Artifact) -> BTreeMap<String, PathBuf> {
+        let programs = artifact.axis_programs.iter();
+        programs
+            .map(|(axis, program)| (axis.clone(), self.root.join(program)))
+            .collect()
     }
 }
 
@@ -227,6 +237,11 @@ impl Bench for Live {
                 work: self.inside(&artifact.work),
                 out: self.inside(&artifact.out),
                 binary: artifact.binary.map(|binary| self.inside(&binary)),
+                axis_programs: artifact
+                    .axis_programs
+                    .into_iter()
+                    .map(|(axis, program)| (axis, self.inside(&program)))
+                    .collect(),
                 ..artifact
             }),
         })

@@ -8,6 +8,7 @@
     reason = "it times builds and reads the variables that templates name"
 )]
 
+pub mod axis;
 pub mod diagnosis;
 pub mod log;
 mod archive;
@@ -36,8 +37,9 @@ use crate::error::{Error, Kind, Result};
 use crate::journal::Built;
 use crate::matrix::template::{self, Variables};
 use crate::matrix::{Command, Matrix, SourceKind};
-use crate::outcome::{Artifact, Class, Gap, GapKind, Stage};
+use crate::outcome::{Artifact, Class, Gap, GapKind, Outcome, Stage};
 use crate::version::Cell;
+use axis::Programs;
 use folder::Folder;
 use key::Ingredients;
 use memo::Memo;
@@ -51,6 +53,8 @@ pub struct Workshop {
     cache: PathBuf,
     jobs: usize,
     memo: Memo,
+    /// The programs of axes, or why one cannot be had.
+    programs: Memo<Outcome<PathBuf>>,
 }
 
 /// Why a build ended before its end: the version's fault, or the tool's.
@@ -83,7 +87,19 @@ struct Bench<'a> {
     cell: &'a Cell,
     folder: &'a Folder,
     jobs: usize,
+    /// The programs of the axes that change what is built.
+    programs: Programs,
     begun: Instant,
+}
+
+/// What a build is given beside its matrix and cell.
+struct Job {
+    /// The folder that its own folder lies in.
+    builds: PathBuf,
+    /// The file or folder of this machine that the version is.
+    entry: Option<PathBuf>,
+    /// The programs of the axes that change what is built.
+    programs: Programs,
 }
 
 /// What a source gives before any step is run.
@@ -107,6 +123,7 @@ impl Workshop {
             cache: cache.into(),
             jobs,
             memo: Memo::default(),
+            programs: Memo::default(),
         }
     }
 
@@ -120,14 +137,37 @@ impl Workshop {
         if !available || is_gone {
             return Ok(Built::Gap(kind::not_found(matrix, cell)));
         }
-        let builds = self.cache.join("builds").join(folder::safe(&matrix.name));
-        std::fs::create_dir_all(&builds).map_err(|error| folder::cannot("make", &builds, error))?;
-        let key = key::key(&self.ingredients(matrix, cell, entry.as_deref()).await?);
-        let folder = Folder::lock(&builds, &folder::name(&build_id(matrix, cell), &key)).await?;
+        let programs = match axis::programs(self, matrix, cell).await {
+            Ok(programs) => programs,
+            Err(Stop::Gap(gap)) => return Ok(Built::Gap(gap)),
+            Err(Stop::Error(error)) => return Err(error),
+        };
+        let job = Job {
+            builds: self.cache.join("builds").join(folder::safe(&matrix.name)),
+            entry,
+            programs: axis::of_build(matrix, &programs),
+        };
+        Ok(match self.made(matrix, cell, job).await? {
+            Built::Gap(gap) => Built::Gap(gap),
+            // Not in the folder's outcome, which cells with other programs share.
+            Built::Artifact(artifact) => Built::Artifact(Artifact {
+                axis_programs: programs,
+                ..artifact
+            }),
+        })
+    }
+
+    /// Gives what a build gives: from its folder, or by building there.
+    async fn made(&self, matrix: &Matrix, cell: &Cell, job: Job) -> Result<Built> {
+        let builds = &job.builds;
+        std::fs::create_dir_all(builds).map_err(|error| folder::cannot("make", builds, error))?;
+        let ingredients = self.ingredients(matrix, cell, job.entry.as_deref()).await?;
+        let key = key::key(&ingredients);
+        let folder = Folder::lock(builds, &folder::name(&build_id(matrix, cell), &key)).await?;
         if let Some(built) = folder.outcome() {
             return Ok(built);
         }
-        self.build(matrix, cell, entry, (&folder, key)).await
+        self.build(matrix, cell, job, (&folder, key)).await
     }
 
     /// Builds in a folder that holds nothing worth keeping.
@@ -135,7 +175,7 @@ impl Workshop {
         &self,
         matrix: &Matrix,
         cell: &Cell,
-        entry: Option<PathBuf>,
+        job: Job,
         (folder, key): (&Folder, String),
     ) -> Result<Built> {
         let begun = Instant::now();
@@ -147,9 +187,10 @@ impl Workshop {
             cell,
             folder,
             jobs: self.jobs,
+            programs: job.programs,
             begun,
         };
-        let built = match bench.make(entry).await {
+        let built = match bench.make(job.entry).await {
             Ok(made) => Built::Artifact(Artifact {
                 key,
                 src: made.src,
@@ -194,6 +235,7 @@ impl Bench<'_> {
         };
         let mut variables = variables(self.matrix, self.cell, folders);
         variables.set("jobs", self.jobs.to_string());
+        axis::set_programs(&mut variables, &self.programs);
         let own = &self.matrix.build.steps;
         let steps = if own.is_empty() { &fetched.steps } else { own };
         steps::run(self, steps, (&variables, &fetched.work)).await?;
@@ -391,6 +433,7 @@ impl Workshop {
         };
         let mut variables = variables(matrix, cell, folders);
         variables.set("jobs", "{jobs}");
+        axis::set_programs(&mut variables, &axis::placeholders(matrix));
         let render = |text: &String| {
             template::render(text, &variables).map_err(|problem| wrong_template(text, &problem))
         };
@@ -409,7 +452,7 @@ impl Workshop {
             steps: steps.collect::<Result<_>>()?,
             env: env.collect::<Result<_>>()?,
             binary: build.binary.as_ref().map(render).transpose()?,
-            axes: build_axes(matrix, cell),
+            axes: axis::ingredients(matrix, cell),
             inputs,
             toolchain: kind::toolchain(self, matrix).await?,
             platform: vec![
@@ -692,6 +735,29 @@ timeout = "1m"
                 "an odd=name x y=1 z=2"
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn a_program_of_an_axis_is_part_of_the_build_only_where_it_changes_it() {
+        let npm = |package: &str| {
+            let package = package.to_owned();
+            Some(crate::matrix::Provider::Npm { package })
+        };
+        let mut matrix = matrix(SourceKind::List(List { command: None }));
+        let key = async |matrix: &Matrix| {
+            let shop = Workshop::new("/nowhere", 1);
+            let cell = cell("1", &[("body", "a"), ("features", "a")]);
+            key::key(&shop.ingredients(matrix, &cell, None).await.unwrap())
+        };
+        let plain = key(&matrix).await;
+        matrix.axes[0].from = npm("node");
+        assert_eq!(plain, key(&matrix).await);
+        matrix.axes[1].from = npm("node");
+        let with_node = key(&matrix).await;
+        matrix.axes[1].from = npm("bun");
+        assert!(plain != with_node && with_node != key(&matrix).await);
+        matrix.build.binary = Some("{axis.features.binary}".to_owned());
+        key(&matrix).await;
     }
 
     #[tokio::test]

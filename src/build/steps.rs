@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::diagnosis::{self, Nature};
 use super::folder::cannot;
 use super::template::{self, Variables};
-use super::{Bench, OrStop, Stop, fill, log};
+use super::{Bench, OrStop, Stop, axis, fill, log};
 use crate::error::{Error, Kind, Result};
 use crate::matrix::{Command, SourceKind};
 use crate::outcome::{Class, Gap, GapKind};
@@ -152,6 +152,7 @@ fn spec(step: &Command, variables: &Variables) -> Result<Spec> {
 fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<String, String>> {
     let mut env = process::base_environment();
     env.extend(variables.environment());
+    axis::put_first(&mut env, &bench.programs);
     if let SourceKind::Crates(_) = bench.matrix.source.kind {
         let target = bench.folder.work.join("target");
         env.insert(

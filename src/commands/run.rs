@@ -238,7 +238,7 @@ fn same_plan(one: &Header, other: &Header) -> bool {
 async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> Result<Header> {
     let matrix = &loaded.matrix;
     let mut machine = host::machine();
-    for &tool in source::tools(&matrix.source.kind) {
+    for tool in source::tools_of(matrix) {
         let version = process::version_of(tool).await;
         machine
             .tools

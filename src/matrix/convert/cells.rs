@@ -82,8 +82,12 @@ impl Reader<'_> {
         let mut values = BTreeMap::new();
         for (name, value) in &wire.axes {
             let value = text(value);
-            self.is_word(&["include", index, "axes", name], &value);
-            self.axis_exists(("include", index), name, &known);
+            let path = ["include", index, "axes", name];
+            self.is_word(&path, &value);
+            match axes.iter().find(|it| it.name == *name) {
+                Some(own) => self.is_of_program(&path, own, &value),
+                None => self.no_axis(("include", index), name, &known),
+            }
             values.insert(name.clone(), value);
         }
         Some(Include {
@@ -133,8 +137,9 @@ impl Reader<'_> {
                 AxisChoice::One(value) => vec![text(value)],
                 AxisChoice::Many(values) => values.iter().map(text).collect(),
             };
-            if self.axis_exists(table, name, known) {
-                self.values_exist(table, (name, &values), known);
+            match known.get(name) {
+                Some(known) => self.values_exist(table, (name, &values), known),
+                None => self.no_axis(table, name, known),
             }
             chosen.insert(name.clone(), values);
         }
@@ -164,38 +169,27 @@ impl Reader<'_> {
         }
     }
 
-    fn axis_exists(&mut self, (key, index): Table<'_>, name: &str, known: &Values) -> bool {
-        let exists = known.contains_key(name);
-        if !exists {
-            let node = self.tree.find(&[key, index, "axes", name]);
-            let place = node.unwrap_or(self.tree).at_key();
-            let names = known.keys().map(String::as_str);
-            let why =
-                did_you_mean(name, names.clone()).unwrap_or_else(|| "no such axis".to_owned());
-            let problem = Problem::new(place, format!("there is no axis `{name}`"), why);
-            let help = match names.collect::<Vec<_>>().as_slice() {
-                [] => "the matrix has no `[axes]`".to_owned(),
-                names => format!("the axes are {}", names.join(", ")),
-            };
-            self.found.problems.push(problem.help(help));
-        }
-        exists
+    fn no_axis(&mut self, (key, index): Table<'_>, name: &str, known: &Values) {
+        let node = self.tree.find(&[key, index, "axes", name]);
+        let place = node.unwrap_or(self.tree).at_key();
+        let names = known.keys().map(String::as_str);
+        let why = did_you_mean(name, names.clone()).unwrap_or_else(|| "no such axis".to_owned());
+        let problem = Problem::new(place, format!("there is no axis `{name}`"), why);
+        let help = match names.collect::<Vec<_>>().as_slice() {
+            [] => "the matrix has no `[axes]`".to_owned(),
+            names => format!("the axes are {}", names.join(", ")),
+        };
+        self.found.problems.push(problem.help(help));
     }
 
     fn values_exist(
         &mut self,
         (key, index): Table<'_>,
         (axis, values): (&str, &[String]),
-        known: &Values,
+        known: &[String],
     ) {
-        let known: Vec<&str> = known
-            .get(axis)
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .collect();
         for (place, value) in values.iter().enumerate() {
-            if known.contains(&value.as_str()) {
+            if known.contains(value) {
                 continue;
             }
             // One value stands there by itself, several in an array.
@@ -206,7 +200,7 @@ impl Reader<'_> {
                 None => &path[..4],
             };
             let what = format!("the axis `{axis}` has no value `{value}`");
-            let why = did_you_mean(value, known.iter().copied());
+            let why = did_you_mean(value, known.iter().map(String::as_str));
             let why = why.unwrap_or_else(|| "no such value".to_owned());
             self.report(
                 path,

@@ -501,11 +501,25 @@ impl Reader<'_> {
         }
         let values: Vec<String> = wire.values.iter().flatten().map(text).collect();
         self.axis_values(name, &values);
-        Axis {
+        let axis = Axis {
             name: name.to_owned(),
             values,
             build: wire.build.unwrap_or(false),
             from: self.provider(name, wire.from.as_ref()),
+        };
+        for (index, value) in axis.values.iter().enumerate() {
+            let path = ["axes", name, "values", &index.to_string()];
+            self.is_of_program(&path, &axis, value);
+        }
+        axis
+    }
+
+    /// A part of a version would be another program with each release.
+    pub(super) fn is_of_program(&mut self, path: &[&str], axis: &Axis, value: &str) {
+        if axis.from.is_some() && Version::semantic(value).is_none() {
+            let what = format!("`{value}` is not a whole version of a program");
+            let help = "write it in full, as in \"20.11.0\"";
+            self.report(path, what, "which release is it?", help);
         }
     }
 
