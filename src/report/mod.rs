@@ -11,7 +11,6 @@ mod terminal;
 mod texts;
 mod words;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -20,7 +19,7 @@ use serde::Serialize;
 use crate::journal::Run;
 use crate::outcome::{Class, Gap, GapKind, Stage};
 use crate::verdict::{Judgement, Level, Verdict};
-use crate::version::line;
+use crate::version::{Cell, line};
 
 pub use figures::{Figures, Triple};
 pub use steps::Step;
@@ -113,6 +112,9 @@ pub struct CellReport {
     pub id: String,
     /// The version's name.
     pub version: String,
+    /// `body=buffer`, or empty where there are no axes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub axes: String,
     /// What came of it.
     #[serde(flatten)]
     pub state: CellState,
@@ -145,6 +147,8 @@ pub enum CellState {
 pub struct GapGroup {
     /// Their names, in order.
     pub cells: Vec<String>,
+    /// What they are called together: `8.4.1 and 8.5.0 (node=12.13.1, body=json or text)`.
+    pub name: String,
     /// Where they stopped.
     pub stage: Stage,
     /// What happened.
@@ -259,7 +263,7 @@ fn status(run: &Run, judgement: &Judgement) -> Status {
 fn tables(run: &Run) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for (index, cell) in run.header.cells.iter().enumerate().rev() {
-        let (axes, line) = (axes_name(&cell.axes), line(&cell.version));
+        let (axes, line) = (axes_name(cell).to_owned(), line(&cell.version));
         let place = tables
             .iter()
             .position(|table| table.axes == axes)
@@ -279,15 +283,53 @@ fn tables(run: &Run) -> Vec<Table> {
             }),
         }
     }
+    // The newest version comes first, but the axes stay in the matrix's order.
+    tables.reverse();
     tables
 }
 
-fn axes_name(axes: &BTreeMap<String, String>) -> String {
-    let axes: Vec<String> = axes
+/// Returns a cell's values of the axes as its name has them.
+fn axes_name(cell: &Cell) -> &str {
+    let name = cell.id.strip_prefix(&cell.version.name);
+    name.unwrap_or_default().trim_start()
+}
+
+/// Returns what cells are called together: where they are some versions with some values of each axis, neither is
+/// repeated.
+fn name_of(cells: &[&Cell]) -> String {
+    let versions = distinct(cells.iter().map(|cell| cell.version.name.as_str()));
+    let words: Vec<Vec<&str>> = cells
         .iter()
-        .map(|(name, value)| format!("{name}={value}"))
+        .map(|cell| axes_name(cell).split_whitespace().collect())
         .collect();
-    axes.join(" ")
+    let axes = words.iter().map(Vec::len).min().unwrap_or(0);
+    let values = |axis: usize| distinct(words.iter().map(move |words| words[axis]));
+    let axes: Vec<Vec<String>> = (0..axes).map(values).collect();
+    let all = axes.iter().map(Vec::len).product::<usize>() * versions.len();
+    if axes.is_empty() || cells.len() == 1 || all != cells.len() {
+        let names: Vec<String> = cells.iter().map(|cell| cell.id.clone()).collect();
+        return words::list(&names, "and");
+    }
+    let axes: Vec<String> = axes.iter().map(|values| either(values)).collect();
+    format!("{} ({})", words::list(&versions, "and"), axes.join(", "))
+}
+
+/// Returns `body=json or text` for values of the same axis.
+fn either(pairs: &[String]) -> String {
+    let value = |pair: &String| pair.split_once('=').map(|(_, value)| value.to_owned());
+    let rest = pairs.iter().skip(1).filter_map(value);
+    let words: Vec<String> = pairs.iter().take(1).cloned().chain(rest).collect();
+    words::list(&words, "or")
+}
+
+fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for word in words {
+        if !seen.iter().any(|known| known == word) {
+            seen.push(word.to_owned());
+        }
+    }
+    seen
 }
 
 fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {
@@ -308,6 +350,7 @@ fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {
     CellReport {
         id: cell.id.clone(),
         version: cell.version.name.clone(),
+        axes: axes_name(cell).to_owned(),
         state,
         pair: judgement
             .comparisons
@@ -327,11 +370,11 @@ fn gap_groups(run: &Run, judgement: &Judgement) -> Vec<GapGroup> {
         .chunk_by(alike)
         .filter_map(|group| {
             let (_, first) = group.first()?;
+            let cells = group.iter().map(|(cell, _)| &run.header.cells[*cell]);
+            let cells: Vec<&Cell> = cells.collect();
             Some(GapGroup {
-                cells: group
-                    .iter()
-                    .map(|(cell, _)| run.header.cells[*cell].id.clone())
-                    .collect(),
+                cells: cells.iter().map(|cell| cell.id.clone()).collect(),
+                name: name_of(&cells),
                 stage: first.stage,
                 kind: first.kind,
                 class: first.class,
