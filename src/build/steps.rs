@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::diagnosis::{self, Diagnosis, Nature};
 use super::folder::cannot;
 use super::template::{self, Variables};
-use super::{Bench, OrStop, Stop, bounds, fill, limits, log};
+use super::{Bench, OrStop, Stop, axis, bounds, fill, limits, log};
 use crate::error::{Error, Kind, Result};
 use crate::matrix::{Build, Command, SourceKind};
 use crate::outcome::{Class, Gap, GapKind};
@@ -216,6 +216,7 @@ fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<Stri
     let mut env = process::build_environment();
     env.extend(variables.environment());
     set_temporary_folder(&mut env, &bench.folder.tmp);
+    axis::put_first(&mut env, &bench.programs);
     if let SourceKind::Crates(_) = bench.matrix.source.kind {
         let target = bench.folder.work.join("target");
         env.insert(

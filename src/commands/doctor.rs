@@ -314,11 +314,7 @@ async fn confinement() -> Finding {
 /// Returns the programs to look for, those that the sources of the default matrices need among them.
 fn tools(matrices: &[Matrix]) -> Vec<&'static str> {
     let mut tools = vec!["git", "cargo", "cc", "npm"];
-    tools.extend(
-        matrices
-            .iter()
-            .flat_map(|matrix| source::tools(&matrix.source.kind)),
-    );
+    tools.extend(matrices.iter().flat_map(source::tools_of));
     tools.sort_unstable();
     tools.dedup();
     tools
@@ -327,7 +323,7 @@ fn tools(matrices: &[Matrix]) -> Vec<&'static str> {
 async fn tool_version(tool: &'static str, matrices: &[Matrix]) -> Finding {
     let needed = matrices
         .iter()
-        .any(|matrix| source::tools(&matrix.source.kind).contains(&tool));
+        .any(|matrix| source::tools_of(matrix).contains(&tool));
     match process::version_of(tool).await {
         Some(version) => finding(tool, Grade::Good, version),
         None if needed => advise(

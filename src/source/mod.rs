@@ -67,8 +67,8 @@ pub async fn available(matrix: &Matrix, cache: &Path) -> Result<Available> {
     }
 }
 
-/// Returns the programs that fetching and building from a source needs, the matrix's own steps apart.
-pub fn tools(kind: &SourceKind) -> &'static [&'static str] {
+/// Returns the programs that fetching and building from a source needs.
+fn tools(kind: &SourceKind) -> &'static [&'static str] {
     match kind {
         SourceKind::Crates(_) => &["cargo", "rustc", "cc"],
         SourceKind::Npm(_) => &["npm"],
@@ -80,6 +80,16 @@ pub fn tools(kind: &SourceKind) -> &'static [&'static str] {
             &[]
         }
     }
+}
+
+/// Returns the programs that a matrix needs, its own steps and start apart.
+pub fn tools_of(matrix: &Matrix) -> Vec<&'static str> {
+    let mut tools = tools(&matrix.source.kind).to_vec();
+    let has_programs = matrix.axes.iter().any(|axis| axis.from.is_some());
+    if has_programs && !tools.contains(&"npm") {
+        tools.push("npm");
+    }
+    tools
 }
 
 /// Finds the entry of a path source that a version's name stands for; none if there is no such entry.
