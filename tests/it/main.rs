@@ -17,5 +17,6 @@ mod known;
 mod messages;
 mod resuming;
 mod shipped;
+mod sources;
 mod supervision;
 mod workloads;
