@@ -34,7 +34,10 @@ pub(super) fn not_found(matrix: &Matrix, cell: &Cell) -> Gap {
             format!("the crate `{}` has no version {version}", crates.package)
         }
         SourceKind::Npm(npm) => {
-            format!("the npm package `{}` has no version {version}", npm.package)
+            let package = &npm.package;
+            format!(
+                "the npm package `{package}` has no version {version}: unpublished, or never published"
+            )
         }
         SourceKind::Pypi(pypi) => {
             format!(
@@ -127,5 +130,21 @@ pub(super) async fn fetch(bench: &Bench<'_>, entry: Option<PathBuf>) -> OrStop<F
                 ..plain
             })
         }
+    }
+}
+
+/// Looks at what the steps made: the program, where it could not be known before, and what was built into it.
+pub(super) fn finish(bench: &Bench<'_>, fetched: Fetched) -> OrStop<Fetched> {
+    match &bench.matrix.source.kind {
+        SourceKind::Npm(npm) => npm::finish(npm, fetched),
+        SourceKind::Crates(_)
+        | SourceKind::Maven(_)
+        | SourceKind::Pypi(_)
+        | SourceKind::Go(_)
+        | SourceKind::Git(_)
+        | SourceKind::Url(_)
+        | SourceKind::Path(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => Ok(fetched),
     }
 }

@@ -61,7 +61,7 @@ async fn one(bench: &Bench<'_>, spec: &Spec) -> OrStop<()> {
 }
 
 /// Judges how a step failed: it is the version's fault, unless a program of the machine is missing.
-fn failed(spec: &Spec, ended: &Ended, said: &str, timeout: Duration) -> Stop {
+pub(super) fn failed(spec: &Spec, ended: &Ended, said: &str, timeout: Duration) -> Stop {
     let step = short(spec);
     let diagnosis = diagnosis::diagnose(said);
     let (nature, how) = match ended {

@@ -16,6 +16,7 @@ mod interruption;
 mod known;
 mod messages;
 mod resuming;
+mod shelf;
 mod shipped;
 mod sources;
 mod supervision;

@@ -135,8 +135,25 @@ impl Reader<'_> {
         })
     }
 
+    /// Reports the keys that are given and of which nothing would come.
+    fn without_use(&mut self, kind: &str, given: &[(&str, bool)], why: &str) {
+        for (key, _) in given.iter().filter(|(_, given)| *given) {
+            let what = format!("`{key}` has no use here");
+            let help = format!("take `{key}` out");
+            self.report(&["source", kind, key], what, why, help);
+        }
+    }
+
     fn npm(&mut self, wire: &wire::Npm, dir: &Path) -> Option<Npm> {
         self.words(&["source", "npm", "with"], &wire.with);
+        if wire.server.is_none() {
+            let why = "a package that is itself the program is only unpacked";
+            let given = [
+                ("scripts", wire.scripts == Some(true)),
+                ("with", !wire.with.is_empty()),
+            ];
+            self.without_use("npm", &given, why);
+        }
         Some(Npm {
             package: self.package(&["source", "npm", "package"], wire.package.as_deref()?),
             server: wire.server.as_ref().map(|server| dir.join(server)),
