@@ -134,11 +134,11 @@ pub(super) async fn fetch(bench: &Bench<'_>, entry: Option<PathBuf>) -> OrStop<F
 }
 
 /// Looks at what the steps made: the program, where it could not be known before, and what was built into it.
-pub(super) fn finish(bench: &Bench<'_>, fetched: Fetched) -> OrStop<Fetched> {
+pub(super) async fn finish(bench: &Bench<'_>, fetched: Fetched) -> OrStop<Fetched> {
     match &bench.matrix.source.kind {
+        SourceKind::Crates(crates) => crates::finish(bench, crates, fetched).await,
         SourceKind::Npm(npm) => npm::finish(npm, fetched),
-        SourceKind::Crates(_)
-        | SourceKind::Maven(_)
+        SourceKind::Maven(_)
         | SourceKind::Pypi(_)
         | SourceKind::Go(_)
         | SourceKind::Git(_)

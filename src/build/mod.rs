@@ -231,7 +231,7 @@ impl Bench<'_> {
         let steps = if own.is_empty() { &fetched.steps } else { own };
         let run = steps::run(self, steps, (&variables, &fetched.work)).await;
         run.map_err(|stop| git::explain(self, stop))?;
-        let fetched = kind::finish(self, fetched)?;
+        let fetched = kind::finish(self, fetched).await?;
         let binary = self.binary(fetched.binary.clone(), (&variables, &fetched.work))?;
         if let Some(binary) = &binary {
             variables.set("binary", binary.to_string_lossy());

@@ -1,7 +1,9 @@
 //! Sources and their registries: the real clients against a registry of the test's own on the loopback interface.
 
+use std::path::Path;
 use std::process::Command;
 
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -25,6 +27,15 @@ fn gap(outcome: &Value) -> (&str, &str) {
     let text = |key: &str| gap[key].as_str().unwrap_or_else(|| panic!("{outcome}"));
     (text("kind"), text("cause"))
 }
+
+/// Returns the name of an artifact's program.
+fn program(outcome: &Value) -> &str {
+    let binary = outcome["artifact"]["binary"].as_str();
+    let binary = binary.unwrap_or_else(|| panic!("{outcome}"));
+    Path::new(binary).file_name().unwrap().to_str().unwrap()
+}
+
+const STARTS: &str = "\n[start]\ncmd = [\"{binary}\", \"{port}\"]\n";
 
 #[test]
 fn a_lists_command_names_the_versions_and_its_failure_is_told() {
@@ -56,6 +67,153 @@ fn a_lists_command_names_the_versions_and_its_failure_is_told() {
     matrix(r#"["printf", "1.2.0\\n1.2.0\\n"]"#);
     let said = world.run(&["check", "list.toml"]).expect(128).stderr;
     assert!(said.contains("`1.2.0` twice"), "{said}");
+}
+
+/// Puts a crate on the shelf, with the lock file that it is published with, if any.
+fn publish(files: &mut Files, version: &str, bins: &[&str], (lock, yanked): (Option<&str>, bool)) {
+    let bins = bins
+        .iter()
+        .map(|name| format!("[[bin]]\nname = \"{name}\"\npath = \"src/main.rs\"\n"));
+    let manifest = format!(
+        "[package]\nname = \"serving\"\nversion = \"{version}\"\nedition = \"2021\"\n\
+         [dependencies]\nbelow = \"1\"\n{}",
+        bins.collect::<String>()
+    );
+    let main = ("src/main.rs", "fn main() {}\n");
+    let mut content = vec![("Cargo.toml", manifest.as_str()), main];
+    content.extend(lock.map(|lock| ("Cargo.lock", lock)));
+    let needs = json!([{
+        "name": "below", "req": "^1", "features": [], "optional": false, "default_features": true,
+        "target": null, "kind": "normal",
+    }]);
+    shelve(files, ("serving", version), &content, (needs, yanked));
+}
+
+/// Puts a crate and its line of the index on the shelf.
+fn shelve(
+    files: &mut Files,
+    (name, version): (&str, &str),
+    content: &[(&str, &str)],
+    (needs, yanked): (Value, bool),
+) {
+    let archive = shelf::archive(&format!("{name}-{version}"), content);
+    let line = json!({
+        "name": name, "vers": version, "deps": needs, "features": {}, "yanked": yanked,
+        "cksum": HEXLOWER.encode(&Sha256::digest(&archive)),
+    });
+    files.insert(format!("dl/{name}/{version}/download"), archive);
+    let index = format!("{}/{}/{name}", &name[..2], &name[2..4]);
+    let index = files.entry(index).or_default();
+    index.extend_from_slice(format!("{line}\n").as_bytes());
+}
+
+/// A registry of crates with one program in several versions and one library below it.
+fn crates(address: &str) -> Files {
+    let mut files = Files::new();
+    let config = json!({ "dl": format!("{address}/dl/{{crate}}/{{version}}/download") });
+    files.insert("config.json".to_owned(), config.to_string().into_bytes());
+    for version in ["1.0.0", "1.1.0"] {
+        let manifest =
+            format!("[package]\nname = \"below\"\nversion = \"{version}\"\nedition = \"2021\"\n");
+        let content = [("Cargo.toml", manifest.as_str()), ("src/lib.rs", "")];
+        shelve(&mut files, ("below", version), &content, (json!([]), false));
+    }
+    let lock = "version = 4\n\n[[package]]\nname = \"below\"\nversion = \"1.0.0\"\n\
+        source = \"registry+https://github.com/rust-lang/crates.io-index\"\n\n\
+        [[package]]\nname = \"serving\"\nversion = \"0.1.0\"\ndependencies = [\"below\"]\n";
+    publish(
+        &mut files,
+        "0.1.0",
+        &["admin", "serving"],
+        (Some(lock), false),
+    );
+    publish(&mut files, "0.2.0", &["serving"], (None, true));
+    publish(&mut files, "0.3.0", &["only"], (None, false));
+    publish(&mut files, "0.4.0", &["one", "other"], (None, false));
+    files
+}
+
+/// Returns the real program, with a cargo that knows no registry but the one at this address.
+fn with_crates(world: &World, address: &str, arguments: &[&str]) -> Command {
+    let home = world.write(
+        "cargo/config.toml",
+        &format!(
+            "[source.crates-io]\nreplace-with = \"shelf\"\n[source.shelf]\nregistry = \"sparse+{address}/\"\n"
+        ),
+    );
+    let mut command = world.harness(arguments);
+    command.env("CARGO_HOME", home.parent().unwrap());
+    command
+}
+
+#[test]
+fn crates_are_installed_with_their_lock_file_or_without_and_yanked_ones_are_gaps() {
+    let world = World::new();
+    let address = shelf::serve(crates);
+    let matrix = |more: &str| {
+        let text = format!(
+            "schema = 2\n[source]\nversions = [\"0.1.0\", \"0.2.0\", \"0.3.0\", \"0.4.0\", \"0.9.0\"]\n\
+             [source.crates]\npackage = \"serving\"\n{more}{STARTS}"
+        );
+        world.write("serving.toml", &text);
+    };
+    matrix("");
+    let arguments = ["build", "serving.toml", "--format", "json"];
+    let cells = built(&mut with_crates(&world, &address, &arguments));
+    let outcomes: Vec<&Value> = cells.iter().map(|(_, outcome)| outcome).collect();
+    let [first, yanked, third, fourth, missing] = outcomes.as_slice() else {
+        panic!("{cells:?}")
+    };
+    assert_eq!(program(first), "serving");
+    assert_eq!(
+        first["artifact"]["dependencies"],
+        json!({ "below": "1.0.0", "serving": "0.1.0" })
+    );
+    let (kind, cause) = gap(yanked);
+    assert_eq!(kind, "not-found");
+    assert!(cause.ends_with("it is yanked"), "{cause}");
+    assert_eq!(program(third), "only");
+    let (kind, cause) = gap(fourth);
+    assert_eq!(kind, "no-binary");
+    assert!(cause.contains("one, other; `source.crates.bin`"), "{cause}");
+    assert_eq!(gap(missing).0, "not-found");
+
+    matrix("locked = false\nbin = \"admin\"\n");
+    let arguments = [&arguments[..], &["0.1.0"]].concat();
+    let cells = built(&mut with_crates(&world, &address, &arguments));
+    let unlocked = &cells[0].1;
+    assert_eq!(program(unlocked), "admin");
+    assert_eq!(unlocked["artifact"]["dependencies"]["below"], "1.1.0");
+}
+
+#[test]
+fn a_companion_is_kept_at_its_version_under_the_matrixs_own_server() {
+    let world = World::new();
+    let address = shelf::serve(crates);
+    world.write(
+        "server/Cargo.toml",
+        "[package]\nname = \"mine\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n",
+    );
+    world.write("server/src/main.rs", "fn main() {}\n");
+    world.write(
+        "below.toml",
+        &format!(
+            "schema = 2\n[source]\nversions = [\"1.1.0\"]\n[source.crates]\npackage = \"below\"\n\
+             server = \"server\"\nwith = [\"absent@1.0.0\"]\n{STARTS}"
+        ),
+    );
+    let arguments = ["build", "below.toml", "--format", "json"];
+    let ended = Ended::of(with_crates(&world, &address, &arguments).output().unwrap()).expect(125);
+    assert!(ended.stdout.contains("absent"), "{}", ended.stdout);
+    world.change("below.toml", "package = \"below\"", "package = \"serving\"");
+    world.change("below.toml", "absent@1.0.0", "below@1.0.0");
+    world.change("below.toml", "\"1.1.0\"", "\"0.1.0\"");
+    let cells = built(&mut with_crates(&world, &address, &arguments));
+    assert_eq!(program(&cells[0].1), "mine");
+    assert_eq!(
+        cells[0].1["artifact"]["dependencies"],
+        json!({ "below": "1.0.0", "serving": "0.1.0" })
+    );
 }
 
 /// A registry for npm with a library in two versions, of which one was taken back, and a script that must not run.

@@ -9,6 +9,7 @@
 #[expect(dead_code, reason = "the other tests need more of it")]
 mod world;
 
+mod crates;
 mod npm;
 
 use serde_json::Value;
