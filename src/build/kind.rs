@@ -100,7 +100,7 @@ pub(super) async fn toolchain(shop: &Workshop, matrix: &Matrix) -> Result<Vec<St
         SourceKind::Npm(npm) => npm::toolchain(shop, npm).await,
         SourceKind::Pypi(pypi) => pypi::toolchain(shop, pypi).await,
         SourceKind::Go(go) => go::toolchain(shop, go).await,
-        SourceKind::Maven(maven) => maven::toolchain(shop, maven).await,
+        SourceKind::Maven(_) => maven::toolchain(shop).await,
         SourceKind::Git(_)
         | SourceKind::Url(_)
         | SourceKind::Path(_)
@@ -138,8 +138,8 @@ pub(super) async fn finish(bench: &Bench<'_>, fetched: Fetched) -> OrStop<Fetche
     match &bench.matrix.source.kind {
         SourceKind::Crates(crates) => crates::finish(bench, crates, fetched).await,
         SourceKind::Npm(npm) => npm::finish(npm, fetched),
-        SourceKind::Maven(_)
-        | SourceKind::Pypi(_)
+        SourceKind::Maven(_) => maven::finish(bench, fetched).await,
+        SourceKind::Pypi(_)
         | SourceKind::Go(_)
         | SourceKind::Git(_)
         | SourceKind::Url(_)

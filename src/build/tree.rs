@@ -22,14 +22,24 @@ pub(super) fn everything(_: &Path) -> bool {
     true
 }
 
-/// Counts what belongs to a cargo project: no build output, and nothing hidden but cargo's own configuration.
+/// Counts what belongs to a cargo project.
 pub(super) fn cargo_project(relative: &Path) -> bool {
+    is_source(relative, b".cargo")
+}
+
+/// Counts what belongs to a Maven project.
+pub(super) fn maven_project(relative: &Path) -> bool {
+    is_source(relative, b".mvn")
+}
+
+/// Returns whether an entry is neither build output in `target` nor hidden; the tool's own configuration is not hidden.
+fn is_source(relative: &Path, configuration: &[u8]) -> bool {
     let first = relative
         .components()
         .next()
         .map(|part| part.as_os_str().as_bytes());
     let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
-    first != Some(b"target") && (!name.starts_with(b".") || name == b".cargo")
+    first != Some(b"target") && (!name.starts_with(b".") || name == configuration)
 }
 
 /// Counts what belongs to a server for Node.js: neither what npm installed nor its history in git.

@@ -127,8 +127,11 @@ fn missing_server(kind: &SourceKind) -> Option<String> {
             let server = npm.server.as_ref()?;
             ("npm", server, server.clone(), "is not there")
         }
-        SourceKind::Maven(_)
-        | SourceKind::Pypi(_)
+        SourceKind::Maven(maven) => {
+            let manifest = maven.server.join("pom.xml");
+            ("maven", &maven.server, manifest, "is no Maven project")
+        }
+        SourceKind::Pypi(_)
         | SourceKind::Go(_)
         | SourceKind::Git(_)
         | SourceKind::Url(_)

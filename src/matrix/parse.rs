@@ -817,6 +817,20 @@ confirm = false
     }
 
     #[test]
+    fn a_maven_artifact_is_no_program() {
+        let text = "schema = 2\n[source.maven]\ngroup = \"g\"\nartifact = \"a\"\nserver = \"s\"\n[start]\ncmd = [\"{binary}\"]\n";
+        insta::assert_snapshot!(message(text), @r#"
+        error: unknown variable `{binary}`
+         --> /m/a.toml:7:9
+          |
+        7 | cmd = ["{binary}"]
+          |         ^^^^^^^^ no `[build] binary` names a program
+          |
+          = help: known here are {version} {src} {work} {out} {host} {port} {cpus} {matrix_dir} {package} and {env:NAME}; for a literal brace write `{{`
+        "#);
+    }
+
+    #[test]
     fn a_problem_of_the_defaults_is_shown_in_their_file() {
         let text = "schema = 1\n[source.npm]\npackage = \"node\"\n[start]\ncmd = [\"{binary}\"]\n";
         let below = "[defaults.load]\nwindow = \"250\"\npat = \"/\"\n";

@@ -10,6 +10,7 @@
 mod world;
 
 mod crates;
+mod maven;
 mod npm;
 
 use serde_json::Value;
