@@ -34,7 +34,10 @@ pub(super) fn not_found(matrix: &Matrix, cell: &Cell) -> Gap {
             format!("the crate `{}` has no version {version}", crates.package)
         }
         SourceKind::Npm(npm) => {
-            format!("the npm package `{}` has no version {version}", npm.package)
+            let package = &npm.package;
+            format!(
+                "the npm package `{package}` has no version {version}: unpublished, or never published"
+            )
         }
         SourceKind::Pypi(pypi) => {
             format!(
@@ -97,7 +100,7 @@ pub(super) async fn toolchain(shop: &Workshop, matrix: &Matrix) -> Result<Vec<St
         SourceKind::Npm(npm) => npm::toolchain(shop, npm).await,
         SourceKind::Pypi(pypi) => pypi::toolchain(shop, pypi).await,
         SourceKind::Go(go) => go::toolchain(shop, go).await,
-        SourceKind::Maven(maven) => maven::toolchain(shop, maven).await,
+        SourceKind::Maven(_) => maven::toolchain(shop).await,
         SourceKind::Git(_)
         | SourceKind::Url(_)
         | SourceKind::Path(_)
@@ -127,5 +130,21 @@ pub(super) async fn fetch(bench: &Bench<'_>, entry: Option<PathBuf>) -> OrStop<F
                 ..plain
             })
         }
+    }
+}
+
+/// Looks at what the steps made: the program, where it could not be known before, and what was built into it.
+pub(super) async fn finish(bench: &Bench<'_>, fetched: Fetched) -> OrStop<Fetched> {
+    match &bench.matrix.source.kind {
+        SourceKind::Crates(crates) => crates::finish(bench, crates, fetched).await,
+        SourceKind::Npm(npm) => npm::finish(npm, fetched),
+        SourceKind::Maven(_) => maven::finish(bench, fetched).await,
+        SourceKind::Pypi(_)
+        | SourceKind::Go(_)
+        | SourceKind::Git(_)
+        | SourceKind::Url(_)
+        | SourceKind::Path(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => Ok(fetched),
     }
 }

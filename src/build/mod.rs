@@ -16,6 +16,7 @@ mod archive;
 mod attach;
 mod bounds;
 mod crates;
+mod dependencies;
 mod download;
 mod folder;
 mod git;
@@ -123,6 +124,8 @@ struct Fetched {
     binary: Option<PathBuf>,
     /// The steps where the matrix names none.
     steps: Vec<Command>,
+    /// The version of each package that was built in, by name; known only after the steps.
+    dependencies: BTreeMap<String, String>,
 }
 
 impl Workshop {
@@ -247,7 +250,7 @@ impl Workshop {
                 binary: made.binary,
                 seconds: begun.elapsed().as_secs_f64(),
                 cached: false,
-                dependencies: BTreeMap::new(),
+                dependencies: made.dependencies,
                 axis_programs: BTreeMap::new(),
             }),
             Err(Stop::Limit(gap)) => return Ok(Built::Gap(gap)),
@@ -269,6 +272,7 @@ impl Bench<'_> {
             work: self.folder.work.clone(),
             binary: None,
             steps: Vec::new(),
+            dependencies: BTreeMap::new(),
         }
     }
 
@@ -289,6 +293,7 @@ impl Bench<'_> {
         let steps = if own.is_empty() { &fetched.steps } else { own };
         let run = steps::run(self, steps, (&variables, &fetched.work)).await;
         run.map_err(|stop| git::explain(self, stop))?;
+        let fetched = kind::finish(self, fetched).await?;
         let binary = self.binary(fetched.binary.clone(), (&variables, &fetched.work))?;
         if let Some(binary) = &binary {
             variables.set("binary", binary.to_string_lossy());

@@ -28,10 +28,15 @@ pub(super) async fn run(
 
 /// Runs one command that is no template.
 pub(super) async fn plain(bench: &Bench<'_>, command: &Command, cwd: &Path) -> OrStop<()> {
+    let spec = plain_spec(bench, words(command.clone())?, cwd);
+    one(bench, &spec).await
+}
+
+/// Makes of program and arguments, no templates, what is run within the bounds of a build.
+pub(super) fn plain_spec(bench: &Bench<'_>, words: (String, Vec<String>), cwd: &Path) -> Spec {
     let mut env = process::build_environment();
     set_temporary_folder(&mut env, &bench.folder.tmp);
-    let spec = bounded(bench, words(command.clone())?, cwd, env);
-    one(bench, &spec).await
+    bounded(bench, words, cwd, env)
 }
 
 /// Runs one step.
@@ -65,7 +70,7 @@ async fn one(bench: &Bench<'_>, spec: &Spec) -> OrStop<()> {
 }
 
 /// Judges how a step failed: it is the version's fault, unless a program of the machine is missing.
-fn failed(spec: &Spec, ended: &Ended, said: &str, build: &Build) -> Stop {
+pub(super) fn failed(spec: &Spec, ended: &Ended, said: &str, build: &Build) -> Stop {
     let step = short(spec);
     let diagnosis = diagnosis::diagnose(said);
     let how = match ended {
@@ -263,7 +268,7 @@ fn set_temporary_folder(env: &mut BTreeMap<String, String>, folder: &Path) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::outcome::Stage;
 
@@ -277,7 +282,8 @@ mod tests {
         }
     }
 
-    fn build() -> Build {
+    /// Returns a build of which nothing special is asked.
+    pub(in crate::build) fn build() -> Build {
         Build {
             steps: Vec::new(),
             binary: None,

@@ -22,14 +22,30 @@ pub(super) fn everything(_: &Path) -> bool {
     true
 }
 
-/// Counts what belongs to a cargo project: no build output, and nothing hidden but cargo's own configuration.
+/// Counts what belongs to a cargo project.
 pub(super) fn cargo_project(relative: &Path) -> bool {
+    is_source(relative, b".cargo")
+}
+
+/// Counts what belongs to a Maven project.
+pub(super) fn maven_project(relative: &Path) -> bool {
+    is_source(relative, b".mvn")
+}
+
+/// Returns whether an entry is neither build output in `target` nor hidden; the tool's own configuration is not hidden.
+fn is_source(relative: &Path, configuration: &[u8]) -> bool {
     let first = relative
         .components()
         .next()
         .map(|part| part.as_os_str().as_bytes());
     let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
-    first != Some(b"target") && (!name.starts_with(b".") || name == b".cargo")
+    first != Some(b"target") && (!name.starts_with(b".") || name == configuration)
+}
+
+/// Counts what belongs to a server for Node.js: neither what npm installed nor its history in git.
+pub(super) fn node_project(relative: &Path) -> bool {
+    let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
+    name != b"node_modules" && name != b".git"
 }
 
 /// Returns the SHA-256 of a file's or folder's content: names, bytes, targets of links, and who may execute.
@@ -59,11 +75,11 @@ pub(super) fn hash(root: &Path, filter: Filter) -> io::Result<String> {
     Ok(HEXLOWER.encode(&hash.finalize()))
 }
 
-/// Copies a folder's content into one that exists.
+/// Copies a file to a name of its own, or a folder's content into a folder that exists.
 pub(super) fn copy(from: &Path, to: &Path, filter: Filter) -> io::Result<()> {
     for relative in entries(from, filter)? {
         let (source, metadata) = look(from, &relative)?;
-        let target = to.join(&relative);
+        let target = place(to, &relative);
         if metadata.is_symlink() {
             symlink(fs::read_link(&source)?, &target)?;
         } else if metadata.is_dir() {
@@ -107,13 +123,23 @@ fn entries(root: &Path, filter: Filter) -> io::Result<Vec<PathBuf>> {
 
 /// Returns where an entry is and what it is; the root itself may be a link, and then stands for what it points to.
 fn look(root: &Path, relative: &Path) -> io::Result<(PathBuf, fs::Metadata)> {
+    let path = place(root, relative);
+    let metadata = if path == root {
+        fs::metadata(&path)?
+    } else {
+        fs::symlink_metadata(&path)?
+    };
+    Ok((path, metadata))
+}
+
+/// Returns where an entry is below a root.
+fn place(root: &Path, relative: &Path) -> PathBuf {
     if relative.as_os_str().is_empty() {
         // Joined with an empty path, a file's name would end with a slash.
-        return Ok((root.to_owned(), fs::metadata(root)?));
+        root.to_owned()
+    } else {
+        root.join(relative)
     }
-    let path = root.join(relative);
-    let metadata = fs::symlink_metadata(&path)?;
-    Ok((path, metadata))
 }
 
 /// Returns whether an entry has content; sockets and pipes that a server left behind have none.
@@ -178,6 +204,28 @@ mod tests {
         let same =
             hash(from.path(), cargo_project).unwrap() == hash(to.path(), everything).unwrap();
         assert!(same, "a copy has the hash of what was copied");
+    }
+
+    #[test]
+    fn what_npm_installed_is_left_behind_at_any_depth_and_its_settings_are_not() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for folder in ["node_modules/x", "packages/a/node_modules/y", ".git"] {
+            fs::create_dir_all(from.path().join(folder)).unwrap();
+        }
+        fs::write(from.path().join(".npmrc"), "").unwrap();
+        copy(from.path(), to.path(), node_project).unwrap();
+        let copied = entries(to.path(), everything).unwrap();
+        let names: Vec<&str> = copied.iter().filter_map(|path| path.to_str()).collect();
+        assert_eq!(names, ["", ".npmrc", "packages", "packages/a"]);
+    }
+
+    #[test]
+    fn a_single_file_is_copied_under_the_name_it_is_given() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("a.js"), dir.path().join("b.js"));
+        fs::write(&from, "//").unwrap();
+        copy(&from, &to, everything).unwrap();
+        assert_eq!(fs::read_to_string(to).unwrap(), "//");
     }
 
     #[test]

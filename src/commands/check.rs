@@ -110,15 +110,7 @@ fn can_run_here(matrix: &Matrix, variants: &[&Matrix]) -> Result<()> {
 /// Returns what a run of the matrix would stumble over on this machine.
 fn missing_here(matrix: &Matrix) -> Vec<String> {
     let mut missing = Vec::new();
-    if let SourceKind::Crates(crates) = &matrix.source.kind
-        && let Some(server) = &crates.server
-        && !server.join("Cargo.toml").is_file()
-    {
-        missing.push(format!(
-            "`source.crates.server`: {} is no cargo project",
-            server.display()
-        ));
-    }
+    missing.extend(missing_server(&matrix.source.kind));
     for input in matrix.build.inputs.iter().filter(|input| !input.exists()) {
         missing.push(format!("`build.inputs`: {} is not there", input.display()));
     }
@@ -131,6 +123,38 @@ fn missing_here(matrix: &Matrix) -> Vec<String> {
         ));
     }
     missing
+}
+
+/// Returns why the server that a source builds or installs with is none; nothing if it is one, or if there is none.
+fn missing_server(kind: &SourceKind) -> Option<String> {
+    let (key, server, manifest, what) = match kind {
+        SourceKind::Crates(crates) => {
+            let server = crates.server.as_ref()?;
+            (
+                "crates",
+                server,
+                server.join("Cargo.toml"),
+                "is no cargo project",
+            )
+        }
+        SourceKind::Npm(npm) => {
+            let server = npm.server.as_ref()?;
+            ("npm", server, server.clone(), "is not there")
+        }
+        SourceKind::Maven(maven) => {
+            let manifest = maven.server.join("pom.xml");
+            ("maven", &maven.server, manifest, "is no Maven project")
+        }
+        SourceKind::Pypi(_)
+        | SourceKind::Go(_)
+        | SourceKind::Git(_)
+        | SourceKind::Url(_)
+        | SourceKind::Path(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => return None,
+    };
+    let is_there = manifest.exists();
+    (!is_there).then(|| format!("`source.{key}.server`: {} {what}", server.display()))
 }
 
 fn json(loaded: &Loaded) -> String {

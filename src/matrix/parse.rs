@@ -897,6 +897,77 @@ reason = "its buffers are broken"
     }
 
     #[test]
+    fn a_key_of_which_nothing_would_come_is_refused() {
+        let start = "[start]\ncmd = [\"{binary}\"]\n";
+        let text = format!(
+            "schema = 2\n[source.npm]\npackage = \"node\"\nscripts = true\nwith = [\"x@1\"]\n{start}"
+        );
+        insta::assert_snapshot!(message(&text), @r#"
+        error: `scripts` has no use here
+         --> /m/a.toml:4:11
+          |
+        4 | scripts = true
+          |           ^^^^ a package that is itself the program is only unpacked
+          |
+          = help: take `scripts` out
+
+        error: `with` has no use here
+         --> /m/a.toml:5:8
+          |
+        5 | with = ["x@1"]
+          |        ^^^^^^^ a package that is itself the program is only unpacked
+          |
+          = help: take `with` out
+        "#);
+        let text = format!(
+            "schema = 2\n[source.crates]\npackage = \"x\"\nserver = \"s\"\nbin = \"x\"\nwith = [\"time\"]\n{start}"
+        );
+        insta::assert_snapshot!(message(&text), @r#"
+        error: `bin` has no use here
+         --> /m/a.toml:5:7
+          |
+        5 | bin = "x"
+          |       ^^^ the server is built, the crate is not installed
+          |
+          = help: take `bin` out
+
+        error: `time` names no version
+         --> /m/a.toml:6:9
+          |
+        6 | with = ["time"]
+          |         ^^^^^^ which one?
+          |
+          = help: write name and version, as in "time@0.3.36"
+        "#);
+        let text = format!(
+            "schema = 2\n[source.crates]\npackage = \"x\"\nwith = [\"time@1.0.0\"]\n{start}"
+        );
+        insta::assert_snapshot!(message(&text), @r#"
+        error: `with` has no use here
+         --> /m/a.toml:4:8
+          |
+        4 | with = ["time@1.0.0"]
+          |        ^^^^^^^^^^^^^^ an installed crate has its own dependencies
+          |
+          = help: take `with` out
+        "#);
+    }
+
+    #[test]
+    fn a_maven_artifact_is_no_program() {
+        let text = "schema = 2\n[source.maven]\ngroup = \"g\"\nartifact = \"a\"\nserver = \"s\"\n[start]\ncmd = [\"{binary}\"]\n";
+        insta::assert_snapshot!(message(text), @r#"
+        error: unknown variable `{binary}`
+         --> /m/a.toml:7:9
+          |
+        7 | cmd = ["{binary}"]
+          |         ^^^^^^^^ no `[build] binary` names a program
+          |
+          = help: known here are {version} {src} {work} {out} {host} {port} {cpus} {matrix_dir} {package} and {env:NAME}; for a literal brace write `{{`
+        "#);
+    }
+
+    #[test]
     fn a_problem_of_the_defaults_is_shown_in_their_file() {
         let text = "schema = 1\n[source.npm]\npackage = \"node\"\n[start]\ncmd = [\"{binary}\"]\n";
         let below = "[defaults.load]\nwindow = \"250\"\npat = \"/\"\n";

@@ -75,14 +75,9 @@ impl SourceKind {
     /// Returns whether the source itself knows which file is the program, so that `{binary}` needs no `[build] binary`.
     pub fn names_program(&self) -> bool {
         match self {
-            Self::Crates(_)
-            | Self::Pypi(_)
-            | Self::Go(_)
-            | Self::Maven(_)
-            | Self::Path(_)
-            | Self::Url(_) => true,
+            Self::Crates(_) | Self::Pypi(_) | Self::Go(_) | Self::Path(_) | Self::Url(_) => true,
             Self::Npm(npm) => npm.server.is_none(),
-            Self::Git(_) | Self::Attach(_) | Self::List(_) => false,
+            Self::Maven(_) | Self::Git(_) | Self::Attach(_) | Self::List(_) => false,
         }
     }
 

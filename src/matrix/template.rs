@@ -77,6 +77,11 @@ fn environment_name(name: &str) -> String {
     format!("HARNESS_{}", name.chars().map(letter).collect::<String>())
 }
 
+/// Returns the template that stands for a text as it is.
+pub fn literal(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
 /// Fills a template. `{{` and `}}` stand for braces.
 pub fn render(template: &str, variables: &Variables) -> Result<String, Problem> {
     let mut filled = String::with_capacity(template.len());
@@ -443,7 +448,7 @@ mod tests {
 
         #[test]
         fn text_with_doubled_braces_comes_back(text in any::<String>()) {
-            let template = text.replace('{', "{{").replace('}', "}}");
+            let template = literal(&text);
             prop_assert_eq!(render(&template, &Variables::default()), Ok(text));
         }
 

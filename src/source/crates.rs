@@ -2,9 +2,11 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "it looks for cargo's configuration files"
+    reason = "it looks for cargo's configuration files and makes it a project"
 )]
 
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use tame_index::flock::LockOptions;
@@ -14,8 +16,9 @@ use tame_index::{IndexKrate, IndexUrl, KrateName};
 use super::{Available, PATIENCE, ask, failure, first_complaint};
 use crate::error::{Error, Kind, Result};
 use crate::process::Captured;
+use crate::version::Version;
 
-/// Lets cargo refresh its copy of the index and reads the versions from it; yanked ones are left out.
+/// Lets cargo refresh its copy of the index and reads the versions from it; yanked ones are marked.
 ///
 /// Where cargo cannot refresh, an older copy is used with a warning.
 pub(super) async fn available(package: &str, dir: &Path) -> Result<Available> {
@@ -33,20 +36,24 @@ pub(super) async fn available(package: &str, dir: &Path) -> Result<Available> {
     })?;
     let failure = failure(&refreshed.ended);
     match (krate, failure) {
-        (Some(krate), None) => Ok(Available::named(names(&krate))),
+        (Some(krate), None) => Ok(Available::certain(versions(&krate))),
         (Some(krate), Some(how)) => Ok(Available {
+            versions: versions(&krate),
             warnings: vec![stale(package, &refreshed, &how)],
-            ..Available::named(names(&krate))
         }),
         (None, how) => Err(unknown(package, &refreshed, how)),
     }
 }
 
-/// Lets cargo fetch what the registry says of the crate.
+/// Lets cargo fetch what the registry says of the crate: it would add the newest version to a project of ours.
 ///
-/// It runs outside any cargo project, since inside one whose lock file holds the crate cargo does not ask the
-/// registry; the matrix's configuration files are passed by name instead.
+/// In one of the user's it might be content with the lock file; the matrix's configuration files are passed by name
+/// instead. `cargo info`, made for questions, does not follow a registry that replaces another.
 async fn refresh(package: &str, dir: &Path) -> Result<Captured> {
+    let project = project().map_err(|error| {
+        Error::new(Kind::Machine, "could not make a project to ask cargo in").because(error)
+    })?;
+    let manifest = project.path().join("Cargo.toml").display().to_string();
     let mut configurations: Vec<String> = dir
         .ancestors()
         .map(|folder| folder.join(".cargo/config.toml"))
@@ -55,12 +62,22 @@ async fn refresh(package: &str, dir: &Path) -> Result<Captured> {
         .collect();
     // The last one wins, and that must be the nearest.
     configurations.reverse();
-    let mut args = vec!["info", "--quiet"];
+    let mut args = vec!["add", "--quiet", "--dry-run", "--manifest-path", &manifest];
     for configuration in &configurations {
         args.extend(["--config", configuration]);
     }
     args.push(package);
     ask("cargo", &args, Path::new("/"), PATIENCE).await
+}
+
+/// Makes an empty cargo project.
+fn project() -> io::Result<tempfile::TempDir> {
+    let project = tempfile::tempdir()?;
+    let manifest = "[package]\nname = \"question\"\nversion = \"0.0.0\"\n\n[workspace]\n";
+    fs::write(project.path().join("Cargo.toml"), manifest)?;
+    fs::create_dir(project.path().join("src"))?;
+    fs::write(project.path().join("src/lib.rs"), "")?;
+    Ok(project)
 }
 
 /// Asks cargo for its version, which decides where its index is.
@@ -94,10 +111,13 @@ fn cached(
         .transpose()
 }
 
-/// Returns the versions that are not yanked.
-fn names(krate: &IndexKrate) -> Vec<String> {
-    let usable = krate.versions.iter().filter(|version| !version.is_yanked());
-    usable.map(|version| version.version.to_string()).collect()
+/// Returns the versions, those that were yanked among them.
+fn versions(krate: &IndexKrate) -> Vec<Version> {
+    let versions = krate.versions.iter().map(|version| Version {
+        withdrawn: version.is_yanked().then(|| "yanked".to_owned()),
+        ..Version::listed(version.version.as_str())
+    });
+    versions.collect()
 }
 
 /// The warning for versions from an older copy of the index.
@@ -113,7 +133,7 @@ fn unknown(package: &str, captured: &Captured, how: Option<String>) -> Error {
     let error = Error::new(Kind::Source, format!("cargo finds no crate `{package}`"));
     let said = first_complaint(captured).map(str::to_owned).or(how);
     said.into_iter().fold(error, Error::because).hint(format!(
-        "see what `cargo info {package}` says; it needs cargo 1.82 or newer"
+        "check the name; `cargo add --dry-run {package}` in a project shows what cargo says"
     ))
 }
 
@@ -123,7 +143,7 @@ mod tests {
     use crate::process::Ended;
 
     #[test]
-    fn yanked_versions_are_left_out() {
+    fn yanked_versions_are_marked() {
         let line = |version: &str, yanked: bool| {
             format!(
                 r#"{{"name":"x","vers":"{version}","deps":[],"features":{{}},"yanked":{yanked},"cksum":"{}"}}"#,
@@ -137,7 +157,19 @@ mod tests {
         ]
         .join("\n");
         let krate = IndexKrate::from_slice(text.as_bytes()).unwrap();
-        assert_eq!(names(&krate), ["1.0.0", "1.2.0-rc.1"]);
+        let versions = versions(&krate);
+        let told: Vec<_> = versions
+            .iter()
+            .map(|version| (version.name.as_str(), version.withdrawn.as_deref()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("1.0.0", None),
+                ("1.1.0", Some("yanked")),
+                ("1.2.0-rc.1", None)
+            ]
+        );
     }
 
     #[test]
@@ -145,13 +177,18 @@ mod tests {
         let captured = Captured {
             ended: Ended::Code(101),
             stdout: String::new(),
-            stderr: "warning: x\nerror: could not find `nosuch` in registry\n".to_owned(),
+            stderr: "warning: x\nerror: the crate `nosuch` could not be found in registry index.\n"
+                .to_owned(),
         };
         let error = unknown("nosuch", &captured, failure(&captured.ended));
         assert_eq!(error.kind, Kind::Source);
-        assert_eq!(error.causes, ["error: could not find `nosuch` in registry"]);
+        assert_eq!(
+            error.causes,
+            ["error: the crate `nosuch` could not be found in registry index."]
+        );
         assert!(
-            stale("nosuch", &captured, "").ends_with("error: could not find `nosuch` in registry")
+            stale("nosuch", &captured, "")
+                .ends_with("error: the crate `nosuch` could not be found in registry index.")
         );
     }
 

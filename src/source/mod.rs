@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Matrix, SourceKind};
+use crate::matrix::{Matrix, Npm, SourceKind};
 use crate::process::{self, Captured, Ended, Spec};
 use crate::version::Version;
 pub(crate) use npm::{Refusal, refusal};
@@ -71,7 +71,8 @@ pub async fn available(matrix: &Matrix, cache: &Path) -> Result<Available> {
 fn tools(kind: &SourceKind) -> &'static [&'static str] {
     match kind {
         SourceKind::Crates(_) => &["cargo", "rustc", "cc"],
-        SourceKind::Npm(_) => &["npm"],
+        SourceKind::Npm(Npm { server: None, .. }) => &["npm"],
+        SourceKind::Npm(_) => &["npm", "node"],
         SourceKind::Pypi(_) => &["python3"],
         SourceKind::Go(_) => &["go"],
         SourceKind::Maven(_) => &["mvn", "java"],
@@ -127,6 +128,23 @@ async fn ask_with(
         return Err(cannot_start(program, reason));
     }
     Ok(captured)
+}
+
+/// Returns what a tool of the machine prints about itself; it must end well.
+pub(crate) async fn told(program: &str, args: &[&str], cwd: &Path) -> Result<String> {
+    let captured = ask(program, args, cwd, PATIENCE).await?;
+    let Some(how) = failure(&captured.ended) else {
+        return Ok(captured.stdout);
+    };
+    let line = format!("{program} {}", args.join(" "));
+    let error = Error::new(Kind::Machine, format!("`{line}` failed: {how}"));
+    let said = captured.stderr.trim();
+    let error = if said.is_empty() {
+        error
+    } else {
+        error.because(said)
+    };
+    Err(error.hint(format!("run `{line}` in {}", cwd.display())))
 }
 
 /// The error for a program of the machine that cannot be started.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::harness;
+use crate::world::World;
 
 const MATRIX: &str = r#"schema = 2
 
@@ -50,13 +50,14 @@ require('http').createServer(function (request, response) {
 
 #[test]
 fn an_axis_chooses_the_program_of_steps_and_servers() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
-    std::fs::write(path.join("axis.toml"), MATRIX).unwrap();
-    std::fs::write(path.join("server.js"), SERVER).unwrap();
-    let ended = harness(path, &["run", "axis.toml", "one", "--only", "node=0.10.48"]);
-    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert_eq!(ended.status.code(), Some(125), "nothing to compare: {said}");
+    let world = World::new();
+    let path = world.path();
+    world.write("axis.toml", MATRIX);
+    world.write("server.js", SERVER);
+    // There is nothing to compare.
+    world
+        .run(&["run", "axis.toml", "one", "--only", "node=0.10.48"])
+        .expect(125);
     for way in ["template", "variable", "path"] {
         let version = std::fs::read_to_string(out(path, "one-node-0.10.48").join(way)).unwrap();
         assert_eq!(version, "v0.10.48\n", "{way}");
@@ -83,19 +84,19 @@ fn an_axis_chooses_the_program_of_steps_and_servers() {
         "a path of this machine"
     );
 
-    missing_and_shared(path);
+    missing_and_shared(&world);
 }
 
 /// A value that there is not is a gap of every cell with it, and one that is for the start alone leaves builds alone.
-fn missing_and_shared(path: &Path) {
+fn missing_and_shared(world: &World) {
+    let path = world.path();
     let other = MATRIX.replace("build = true", "build = false");
     let begin = other.find("steps = [").unwrap();
     let end = other.find("[start]").unwrap();
     let steps = "steps = [{ shell = 'command -v node > \"{out}/path\" || true' }]\n\n";
     let other = format!("{}{steps}{}", &other[..begin], &other[end..]);
-    std::fs::write(path.join("shared.toml"), other).unwrap();
-    let ended = harness(path, &["build", "shared.toml"]);
-    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+    world.write("shared.toml", &other);
+    let said = world.run(&["build", "shared.toml"]).expect(0).stdout;
     let said: Vec<&str> = said.lines().map(str::trim_end).collect();
     assert_eq!(
         said,

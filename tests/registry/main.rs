@@ -1,23 +1,37 @@
-//! What needs a registry: the real program, the registry's own client, and packages that are small.
+//! The real program against the real registries, through their own clients: small packages, few questions.
 #![expect(clippy::disallowed_methods, reason = "tests work on the real machine")]
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot be set up has failed"
 )]
 
+#[path = "../it/world.rs"]
+#[expect(dead_code, reason = "the other tests need more of it")]
+mod world;
+
 mod axis;
+mod crates;
+mod maven;
+mod npm;
 
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use serde_json::Value;
 
-/// Runs the real program in a folder to its end.
-fn harness(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_harness"))
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("HARNESS_PROJECT")
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+use world::World;
+
+/// Runs `harness build` and returns the outcome of each cell, in order.
+fn built(world: &World, matrix: &str) -> Vec<Value> {
+    let ended = world.run(&["build", matrix, "--format", "json"]).expect(0);
+    let cells = ended.stdout.lines().map(|line| {
+        let cell: Value = serde_json::from_str(line).unwrap();
+        cell["outcome"].clone()
+    });
+    cells.collect()
+}
+
+/// Fails unless a cell is a gap of this kind whose cause says this.
+#[track_caller]
+fn expect_gap(outcome: &Value, kind: &str, cause: &str) {
+    let gap = &outcome["gap"];
+    assert_eq!(gap["kind"], kind, "{outcome}");
+    assert!(gap["cause"].as_str().unwrap().contains(cause), "{outcome}");
 }

@@ -128,6 +128,18 @@ impl Reader<'_> {
     fn crates(&mut self, wire: &wire::Crates, dir: &Path) -> Option<Crates> {
         self.words(&["source", "crates", "with"], &wire.with);
         self.words(&["source", "crates", "features"], &wire.features);
+        self.companions(&wire.with);
+        if wire.server.is_some() {
+            let why = "the server is built, the crate is not installed";
+            let given = [
+                ("bin", wire.bin.is_some()),
+                ("locked", wire.locked.is_some()),
+            ];
+            self.without_use("crates", &given, why);
+        } else {
+            let why = "an installed crate has its own dependencies";
+            self.without_use("crates", &[("with", !wire.with.is_empty())], why);
+        }
         Some(Crates {
             package: self.package(&["source", "crates", "package"], wire.package.as_deref()?),
             server: wire.server.as_ref().map(|server| dir.join(server)),
@@ -138,8 +150,41 @@ impl Reader<'_> {
         })
     }
 
+    /// Cargo keeps another crate at one version, not in a range.
+    fn companions(&mut self, with: &[String]) {
+        for (index, word) in with.iter().enumerate() {
+            if !word.contains('@') {
+                let path = ["source", "crates", "with", &index.to_string()];
+                let help = "write name and version, as in \"time@0.3.36\"";
+                self.report(
+                    &path,
+                    format!("`{word}` names no version"),
+                    "which one?",
+                    help,
+                );
+            }
+        }
+    }
+
+    /// Reports the keys that are given and of which nothing would come.
+    fn without_use(&mut self, kind: &str, given: &[(&str, bool)], why: &str) {
+        for (key, _) in given.iter().filter(|(_, given)| *given) {
+            let what = format!("`{key}` has no use here");
+            let help = format!("take `{key}` out");
+            self.report(&["source", kind, key], what, why, help);
+        }
+    }
+
     fn npm(&mut self, wire: &wire::Npm, dir: &Path) -> Option<Npm> {
         self.words(&["source", "npm", "with"], &wire.with);
+        if wire.server.is_none() {
+            let why = "a package that is itself the program is only unpacked";
+            let given = [
+                ("scripts", wire.scripts == Some(true)),
+                ("with", !wire.with.is_empty()),
+            ];
+            self.without_use("npm", &given, why);
+        }
         Some(Npm {
             package: self.package(&["source", "npm", "package"], wire.package.as_deref()?),
             server: wire.server.as_ref().map(|server| dir.join(server)),

@@ -1,4 +1,4 @@
-//! Fetching one version of an npm package and finding the program in it. Edge.
+//! Fetching one version of an npm package that is itself the program, and finding the program in it. Edge.
 
 #![expect(
     clippy::disallowed_methods,
@@ -10,36 +10,14 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::archive;
-use super::folder::{Folder, cannot};
-use super::leash::Leash;
-use super::{Bench, Fetched, OrStop, Stop, Workshop, leashed, log};
-use crate::error::Result;
+use crate::build::archive;
+use crate::build::folder::{Folder, cannot};
+use crate::build::leash::Leash;
+use crate::build::{Bench, Fetched, OrStop, Stop, leashed, log};
 use crate::matrix::Npm;
 use crate::outcome::{Gap, GapKind};
 use crate::process::{Captured, Ended};
-use crate::source::{self, Refusal};
-use crate::version::Version;
-
-/// Returns what tells one version of a package from all others.
-#[expect(clippy::unused_async, reason = "it will hash the server's files")]
-pub(super) async fn identity(
-    _shop: &Workshop,
-    npm: &Npm,
-    version: &Version,
-) -> Result<Vec<String>> {
-    Ok(vec![
-        "npm".to_owned(),
-        npm.package.clone(),
-        version.name.clone(),
-    ])
-}
-
-/// Returns what the tools say of their own versions; fetching a program changes nothing with them.
-#[expect(clippy::unused_async, reason = "it will ask the tools")]
-pub(super) async fn toolchain(_shop: &Workshop, _npm: &Npm) -> Result<Vec<String>> {
-    Ok(Vec::new())
-}
+use crate::source;
 
 /// Fetches a package into the build's `src` folder and finds the program that it names, if it names one.
 pub(super) async fn fetch(bench: &Bench<'_>, npm: &Npm) -> OrStop<Fetched> {
@@ -80,30 +58,21 @@ async fn pack(bench: &Bench<'_>, spec: &str) -> OrStop<()> {
     }
 }
 
-/// Turns npm's refusal into a gap. A code that we do not know is taken for the registry's, and so tried again.
+/// Turns npm's failure into a gap; one that it does not report was the network's, as there is nothing else to fail.
 fn refused(spec: &str, captured: &Captured, how: &str) -> Gap {
-    let Some(Refusal { code, summary }) = source::refusal(&captured.stdout) else {
-        let said = captured.stderr.lines().find(|line| !line.trim().is_empty());
-        let why = said
-            .filter(|_| captured.ended != Ended::TimedOut)
-            .unwrap_or(how);
-        return Gap::new(
-            GapKind::Network,
-            format!("npm could not fetch {spec}: {why}"),
-        );
-    };
-    let (kind, cause) = match code.as_str() {
-        "E404" | "ETARGET" | "ENOVERSIONS" => (GapKind::NotFound, format!("npm has no {spec}")),
-        "EINTEGRITY" => (
-            GapKind::Checksum,
-            format!("the archive of {spec} is not the published one"),
-        ),
-        _ => (
-            GapKind::Network,
-            format!("npm could not fetch {spec}: {code}"),
-        ),
-    };
-    Gap::new(kind, cause).with_errors(vec![format!("{code}: {summary}")])
+    let refusal = source::refusal(&captured.stdout);
+    refusal
+        .and_then(|refusal| super::refused(spec, &refusal))
+        .unwrap_or_else(|| {
+            let said = captured.stderr.lines().find(|line| !line.trim().is_empty());
+            let why = said
+                .filter(|_| captured.ended != Ended::TimedOut)
+                .unwrap_or(how);
+            Gap::new(
+                GapKind::Network,
+                format!("npm could not fetch {spec}: {why}"),
+            )
+        })
 }
 
 /// Unpacks the archive that npm left in the work folder, and finds the program in it.
@@ -239,13 +208,9 @@ mod tests {
     async fn fetched(
         package: &str,
         files: &[(&str, &[u8])],
-    ) -> (
-        tempfile::TempDir,
-        std::result::Result<Option<PathBuf>, Stop>,
-    ) {
+    ) -> (tempfile::TempDir, OrStop<Option<PathBuf>>) {
         let dir = tempfile::tempdir().unwrap();
-        let folder: Result<Folder> = Folder::lock(dir.path(), "x").await;
-        let folder = folder.unwrap();
+        let folder = Folder::lock(dir.path(), "x").await.unwrap();
         folder.begin().unwrap();
         fs::write(folder.work.join("x-1.0.0.tgz"), tgz(files)).unwrap();
         let (leash, _holder) = Leash::new(Duration::from_mins(1));
