@@ -292,7 +292,6 @@ mod tests {
         if let SourceKind::Crates(crates) = &mut expected.source.kind {
             crates.server = Some(PathBuf::from("/p/matrices/../servers/old"));
             crates.features = strings(&["x"]);
-            crates.locked = false;
             crates.with = strings(&["time@0.3.36"]);
         }
         expected.build.env.extend(map("OLD", "{axis.size}"));

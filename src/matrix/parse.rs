@@ -252,7 +252,7 @@ confirm = false
 [[override]]
 versions = "<1"
 axes = { size = [1, 1024], body = "buffer" }
-source.crates = { server = "../servers/old", features = ["x"], locked = false, with = ["time@0.3.36"] }
+source.crates = { server = "../servers/old", features = ["x"], with = ["time@0.3.36"] }
 build.env = { OLD = "{axis.size}" }
 start.stop.grace = "1s"
 ready.timeout = "9s"

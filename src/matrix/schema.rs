@@ -113,7 +113,7 @@ mod tests {
             ("design = \"solo\"", "design = \"duo\""),
             ("ready.timeout = \"9s\"", "load.timeout = \"9s\""),
             ("start.stop.grace", "start.cpus"),
-            ("locked = false", "package = \"x\""),
+            ("features = [\"x\"]", "package = \"x\""),
             ("version = \"2.0.0-rc.1\"", ""),
         ] {
             let text = FULL.replacen(right, wrong, 1);

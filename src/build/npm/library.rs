@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(gap.kind, GapKind::Timeout);
         assert_eq!(
             gap.cause,
-            "`npm install` did not end: the build may take 300 s"
+            "`npm install` did not end: the build may take 600 s"
         );
     }
 
