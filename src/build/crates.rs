@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::folder::{Folder, cannot};
-use super::{Bench, Fetched, OrStop, Workshop, blocking, tree};
+use super::{Bench, Fetched, OrStop, Workshop, tree};
 use crate::error::{Error, Kind, Result};
 use crate::matrix::{Command, Crates};
 use crate::source;
@@ -45,7 +44,8 @@ pub(super) async fn fetch(bench: &Bench<'_>, crates: &Crates) -> OrStop<Fetched>
         let message = "installing a crate cannot be done yet";
         return Err(Error::new(Kind::Source, message).into());
     };
-    copy(server, bench.folder).await?;
+    // Its `Cargo.lock` keeps all other crates as they are.
+    bench.copy(server, tree::cargo_project).await?;
     let binary = match bench.matrix.build.binary {
         Some(_) => None,
         None => Some(binary(server, &bench.folder.work)?),
@@ -67,16 +67,6 @@ fn default_steps() -> Vec<Command> {
         command(&["cargo", "add", "--quiet", "{package}@={version}"]),
         command(&["cargo", "build", "--release", "-j", "{jobs}"]),
     ]
-}
-
-/// Copies the server's project into the build's work folder; its `Cargo.lock` keeps all other crates as they are.
-async fn copy(server: &Path, folder: &Folder) -> Result<()> {
-    let (server, folder) = (server.to_owned(), folder.clone());
-    blocking(move || {
-        tree::copy(&server, &folder.work, tree::cargo_project)
-            .map_err(|error| cannot("copy", &server, error))
-    })
-    .await
 }
 
 /// Returns the program that cargo leaves.

@@ -1,5 +1,6 @@
 //! What each kind of source needs to be built: one arm a kind, the work in a file of its own. Edge only by those.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::{Bench, Fetched, OrStop, Workshop};
@@ -95,7 +96,7 @@ pub(super) async fn toolchain(shop: &Workshop, matrix: &Matrix) -> Result<Vec<St
     match &matrix.source.kind {
         SourceKind::Crates(crates) => crates::toolchain(shop, crates).await,
         SourceKind::Npm(npm) => npm::toolchain(shop, npm).await,
-        SourceKind::Pypi(pypi) => pypi::toolchain(shop, pypi).await,
+        SourceKind::Pypi(pypi) => pypi::toolchain(shop, pypi, &matrix.dir).await,
         SourceKind::Go(go) => go::toolchain(shop, go).await,
         SourceKind::Maven(maven) => maven::toolchain(shop, maven).await,
         SourceKind::Git(_)
@@ -127,5 +128,44 @@ pub(super) async fn fetch(bench: &Bench<'_>, entry: Option<PathBuf>) -> OrStop<F
                 ..plain
             })
         }
+    }
+}
+
+/// Returns what the environment of the steps has for a source, the matrix's own variables apart.
+pub(super) fn environment(bench: &Bench<'_>) -> Vec<(String, String)> {
+    let work = &bench.folder.work;
+    match &bench.matrix.source.kind {
+        SourceKind::Crates(_) => {
+            let target = work.join("target").to_string_lossy().into_owned();
+            vec![("CARGO_TARGET_DIR".to_owned(), target)]
+        }
+        SourceKind::Pypi(_) => pypi::environment(work),
+        SourceKind::Npm(_)
+        | SourceKind::Go(_)
+        | SourceKind::Maven(_)
+        | SourceKind::Git(_)
+        | SourceKind::Url(_)
+        | SourceKind::Path(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => Vec::new(),
+    }
+}
+
+/// Asks which versions of other packages are in what was built, by their names.
+pub(super) async fn dependencies(
+    bench: &Bench<'_>,
+    _made: &Fetched,
+) -> Result<BTreeMap<String, String>> {
+    match &bench.matrix.source.kind {
+        SourceKind::Pypi(pypi) => pypi::dependencies(bench, pypi).await,
+        SourceKind::Crates(_)
+        | SourceKind::Go(_)
+        | SourceKind::Npm(_)
+        | SourceKind::Maven(_)
+        | SourceKind::Git(_)
+        | SourceKind::Url(_)
+        | SourceKind::Path(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => Ok(BTreeMap::new()),
     }
 }

@@ -74,7 +74,6 @@ impl From<Error> for Stop {
 
 /// One build in progress.
 struct Bench<'a> {
-    #[expect(dead_code, reason = "the mirror of a repository lies in its cache")]
     shop: &'a Workshop,
     matrix: &'a Matrix,
     cell: &'a Cell,
@@ -148,6 +147,8 @@ impl Workshop {
         };
         let built = match bench.make(entry).await {
             Ok(made) => Built::Artifact(Artifact {
+                // What cannot be listed does not make a build that went well a failure.
+                dependencies: kind::dependencies(&bench, &made).await.unwrap_or_default(),
                 key,
                 src: made.src,
                 work: made.work,
@@ -155,7 +156,6 @@ impl Workshop {
                 binary: made.binary,
                 seconds: begun.elapsed().as_secs_f64(),
                 cached: false,
-                dependencies: BTreeMap::new(),
                 content: None,
                 axis_programs: BTreeMap::new(),
             }),
@@ -178,6 +178,15 @@ impl Bench<'_> {
             binary: None,
             steps: Vec::new(),
         }
+    }
+
+    /// Copies a folder of the user's into the one where the steps run.
+    async fn copy(&self, from: &Path, filter: tree::Filter) -> Result<()> {
+        let (from, work) = (from.to_owned(), self.folder.work.clone());
+        blocking(move || {
+            tree::copy(&from, &work, filter).map_err(|error| folder::cannot("copy", &from, error))
+        })
+        .await
     }
 
     /// Fetches the version, runs the steps and finds the program.

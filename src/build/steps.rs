@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::diagnosis::{self, Nature};
 use super::folder::cannot;
 use super::template::{self, Variables};
-use super::{Bench, OrStop, Stop, fill, log};
+use super::{Bench, OrStop, Stop, fill, kind, log};
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Command, SourceKind};
+use crate::matrix::Command;
 use crate::outcome::{Class, Gap, GapKind};
 use crate::process::{self, Ended, Spec};
 use crate::source;
@@ -152,13 +152,7 @@ fn spec(step: &Command, variables: &Variables) -> Result<Spec> {
 fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<String, String>> {
     let mut env = process::base_environment();
     env.extend(variables.environment());
-    if let SourceKind::Crates(_) = bench.matrix.source.kind {
-        let target = bench.folder.work.join("target");
-        env.insert(
-            "CARGO_TARGET_DIR".to_owned(),
-            target.to_string_lossy().into_owned(),
-        );
-    }
+    env.extend(kind::environment(bench));
     for (name, value) in &bench.matrix.build.env {
         let value = template::render(value, variables)
             .map_err(|problem| super::wrong_template(value, &problem))?;

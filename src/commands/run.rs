@@ -229,11 +229,9 @@ fn same_plan(one: &Header, other: &Header) -> bool {
 async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> Result<Header> {
     let matrix = &loaded.matrix;
     let mut machine = host::machine();
-    for &tool in source::tools(&matrix.source.kind) {
-        let version = process::version_of(tool).await;
-        machine
-            .tools
-            .extend(version.map(|version| (tool.to_owned(), version)));
+    for tool in source::tools(&matrix.source.kind) {
+        let version = process::version_of(&tool).await;
+        machine.tools.extend(version.map(|version| (tool, version)));
     }
     let started = host::now();
     let seed = arguments.seed.unwrap_or_else(host::fresh_seed);

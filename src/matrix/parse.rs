@@ -505,6 +505,22 @@ confirm = false
     }
 
     #[test]
+    fn an_interpreter_is_a_name_or_relative_to_the_matrix() {
+        let python = |text: &str| {
+            let text =
+                format!("schema = 1\nsource.pypi.package = \"x\"\nstart.cmd = [\"x\"]\n{text}");
+            let SourceKind::Pypi(pypi) = parse(&text, file(), None).unwrap().source.kind else {
+                panic!("another kind");
+            };
+            pypi.python
+        };
+        assert_eq!(python(""), "python3");
+        assert_eq!(python("source.pypi.python = \"python3.11\""), "python3.11");
+        let relative = python("source.pypi.python = \"../venv/bin/python\"");
+        assert!(relative.starts_with('/') && relative.ends_with("/../venv/bin/python"));
+    }
+
+    #[test]
     fn a_list_without_a_binary_has_no_binary_to_start() {
         let text = "schema = 1\n[source]\nlist = {}\nversions = [\"a\"]\n[start]\ncmd = [\"{binary}\", \"{package}\"]\n";
         assert!(message(text).contains("no `[build] binary` names a program"));

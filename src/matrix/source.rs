@@ -136,7 +136,7 @@ pub struct Npm {
 pub struct Pypi {
     /// Its name.
     pub package: String,
-    /// The interpreter, `python3.11`.
+    /// The interpreter: a name, `python3.11`, or an absolute path.
     pub python: String,
     /// What installs.
     pub installer: Installer,

@@ -268,7 +268,7 @@ fn is_passed_on(name: &str) -> bool {
         "JAVA_HOME",
         "GOPROXY",
     ];
-    const PREFIXES: [&str; 9] = [
+    const PREFIXES: [&str; 10] = [
         "LC_",
         "XDG_",
         "CARGO_NET_",
@@ -278,6 +278,7 @@ fn is_passed_on(name: &str) -> bool {
         "npm_config_",
         "NPM_CONFIG_",
         "PIP_",
+        "UV_",
     ];
     let lower = name.to_lowercase();
     NAMES.contains(&name)

@@ -10,13 +10,13 @@ mod list;
 mod maven;
 mod npm;
 mod path;
-mod pypi;
+pub(crate) mod pypi;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Matrix, SourceKind};
+use crate::matrix::{Installer, Matrix, SourceKind};
 use crate::process::{self, Captured, Ended, Spec};
 use crate::version::Version;
 pub(crate) use npm::{Refusal, refusal};
@@ -67,18 +67,22 @@ pub async fn available(matrix: &Matrix, cache: &Path) -> Result<Available> {
 }
 
 /// Returns the programs that fetching and building from a source needs, the matrix's own steps apart.
-pub fn tools(kind: &SourceKind) -> &'static [&'static str] {
-    match kind {
+pub fn tools(kind: &SourceKind) -> Vec<String> {
+    let tools: &[&str] = match kind {
         SourceKind::Crates(_) => &["cargo", "rustc", "cc"],
         SourceKind::Npm(_) => &["npm"],
-        SourceKind::Pypi(_) => &["python3"],
+        SourceKind::Pypi(pypi) => match pypi.installer {
+            Installer::Pip => &[&pypi.python],
+            Installer::Uv => &[&pypi.python, "uv"],
+        },
         SourceKind::Go(_) => &["go"],
         SourceKind::Maven(_) => &["mvn", "java"],
         SourceKind::Git(_) => &["git"],
         SourceKind::Url(_) | SourceKind::Path(_) | SourceKind::Attach(_) | SourceKind::List(_) => {
             &[]
         }
-    }
+    };
+    tools.iter().map(|&tool| tool.to_owned()).collect()
 }
 
 /// Finds the entry of a path source that a version's name stands for; none if there is no such entry.
@@ -128,4 +132,12 @@ pub(crate) fn failure(ended: &Ended) -> Option<String> {
         Ended::TimedOut => Some("it did not end in time".to_owned()),
         Ended::NotStarted(reason) => Some(format!("it could not be started: {reason}")),
     }
+}
+
+/// Returns the first line that a client complained with.
+pub(crate) fn first_complaint(captured: &Captured) -> Option<&str> {
+    let lines = captured.stderr.lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty())
+        .find(|line| !line.to_lowercase().starts_with("warning"))
 }

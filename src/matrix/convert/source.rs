@@ -107,7 +107,7 @@ impl Reader<'_> {
         Some(match kind {
             "crates" => SourceKind::Crates(self.crates(wire.crates.as_ref()?, dir)?),
             "npm" => SourceKind::Npm(self.npm(wire.npm.as_ref()?, dir)?),
-            "pypi" => SourceKind::Pypi(self.pypi(wire.pypi.as_ref()?)?),
+            "pypi" => SourceKind::Pypi(self.pypi(wire.pypi.as_ref()?, dir)?),
             "go" => SourceKind::Go(self.go(wire.go.as_ref()?, dir)?),
             "maven" => SourceKind::Maven(self.maven(wire.maven.as_ref()?, dir)?),
             "git" => SourceKind::Git(self.git(wire.git.as_ref()?, dir)?),
@@ -145,11 +145,16 @@ impl Reader<'_> {
         })
     }
 
-    fn pypi(&mut self, wire: &wire::Pypi) -> Option<Pypi> {
+    fn pypi(&mut self, wire: &wire::Pypi, dir: &Path) -> Option<Pypi> {
         self.words(&["source", "pypi", "with"], &wire.with);
+        let python = wire.python.as_deref().unwrap_or("python3");
+        // A name is looked for on PATH; only a path is relative to the matrix.
+        let path = python.contains('/').then(|| dir.join(python));
         Some(Pypi {
             package: self.package(&["source", "pypi", "package"], wire.package.as_deref()?),
-            python: wire.python.clone().unwrap_or_else(|| "python3".to_owned()),
+            python: path.map_or(python.to_owned(), |path| {
+                path.to_string_lossy().into_owned()
+            }),
             installer: wire.installer.unwrap_or(Installer::Pip),
             with: wire.with.clone(),
         })
