@@ -97,7 +97,7 @@ pub(super) async fn toolchain(shop: &Workshop, matrix: &Matrix) -> Result<Vec<St
         SourceKind::Crates(crates) => crates::toolchain(shop, crates).await,
         SourceKind::Npm(npm) => npm::toolchain(shop, npm).await,
         SourceKind::Pypi(pypi) => pypi::toolchain(shop, pypi, &matrix.dir).await,
-        SourceKind::Go(go) => go::toolchain(shop, go).await,
+        SourceKind::Go(_) => go::toolchain(shop).await,
         SourceKind::Maven(maven) => maven::toolchain(shop, maven).await,
         SourceKind::Git(_)
         | SourceKind::Url(_)
@@ -140,8 +140,8 @@ pub(super) fn environment(bench: &Bench<'_>) -> Vec<(String, String)> {
             vec![("CARGO_TARGET_DIR".to_owned(), target)]
         }
         SourceKind::Pypi(_) => pypi::environment(work),
+        SourceKind::Go(go) => go::environment(bench, go),
         SourceKind::Npm(_)
-        | SourceKind::Go(_)
         | SourceKind::Maven(_)
         | SourceKind::Git(_)
         | SourceKind::Url(_)
@@ -154,12 +154,12 @@ pub(super) fn environment(bench: &Bench<'_>) -> Vec<(String, String)> {
 /// Asks which versions of other packages are in what was built, by their names.
 pub(super) async fn dependencies(
     bench: &Bench<'_>,
-    _made: &Fetched,
+    made: &Fetched,
 ) -> Result<BTreeMap<String, String>> {
     match &bench.matrix.source.kind {
         SourceKind::Pypi(pypi) => pypi::dependencies(bench, pypi).await,
+        SourceKind::Go(_) => go::dependencies(made.binary.as_ref()).await,
         SourceKind::Crates(_)
-        | SourceKind::Go(_)
         | SourceKind::Npm(_)
         | SourceKind::Maven(_)
         | SourceKind::Git(_)

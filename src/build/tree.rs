@@ -22,14 +22,20 @@ pub(super) fn everything(_: &Path) -> bool {
     true
 }
 
+/// Counts every entry that is not hidden.
+pub(super) fn visible(relative: &Path) -> bool {
+    let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
+    !name.starts_with(b".")
+}
+
 /// Counts what belongs to a cargo project: no build output, and nothing hidden but cargo's own configuration.
 pub(super) fn cargo_project(relative: &Path) -> bool {
     let first = relative
         .components()
         .next()
         .map(|part| part.as_os_str().as_bytes());
-    let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
-    first != Some(b"target") && (!name.starts_with(b".") || name == b".cargo")
+    let is_cargos = relative.file_name().is_some_and(|name| name == ".cargo");
+    first != Some(b"target") && (visible(relative) || is_cargos)
 }
 
 /// Returns the SHA-256 of a file's or folder's content: names, bytes, targets of links, and who may execute.

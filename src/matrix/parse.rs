@@ -502,6 +502,14 @@ confirm = false
             source("npm.package = \"x\"\nselect = \"lst:3\""),
             ["`source.select` is not a selection"]
         );
+        assert_eq!(
+            source("go = { module = \"example.org/x\", with = [\"example.org/y@v1.0.0\"] }"),
+            ["`with` needs a server"]
+        );
+        assert_eq!(
+            source("go.toolchain = true"),
+            ["the toolchain needs a server"]
+        );
     }
 
     #[test]

@@ -227,9 +227,10 @@ pub async fn capture(spec: &Spec, deadline: Duration) -> Result<Captured> {
 
 /// Returns what a tool says of its version, its first line; none if it is not there.
 pub async fn version_of(tool: &str) -> Option<String> {
+    let question = if tool == "go" { "version" } else { "--version" };
     let spec = Spec {
         program: tool.to_owned(),
-        args: vec!["--version".to_owned()],
+        args: vec![question.to_owned()],
         cwd: std::env::temp_dir(),
         env: base_environment(),
         cpus: Vec::new(),
@@ -250,7 +251,7 @@ pub fn base_environment() -> BTreeMap<String, String> {
 }
 
 fn is_passed_on(name: &str) -> bool {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 25] = [
         "PATH",
         "HOME",
         "USER",
@@ -267,6 +268,15 @@ fn is_passed_on(name: &str) -> bool {
         "SSL_CERT_DIR",
         "JAVA_HOME",
         "GOPROXY",
+        "GONOPROXY",
+        "GOPRIVATE",
+        "GOSUMDB",
+        "GONOSUMDB",
+        "GOINSECURE",
+        "GOAUTH",
+        "GOPATH",
+        "GOMODCACHE",
+        "GOCACHE",
     ];
     const PREFIXES: [&str; 10] = [
         "LC_",

@@ -5,18 +5,19 @@
 
 mod crates;
 mod git;
-mod go;
+pub(crate) mod go;
 mod list;
 mod maven;
 mod npm;
 mod path;
 pub(crate) mod pypi;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Installer, Matrix, SourceKind};
+use crate::matrix::{Installer, Matrix, SourceKind, Wanted};
 use crate::process::{self, Captured, Ended, Spec};
 use crate::version::Version;
 pub(crate) use npm::{Refusal, refusal};
@@ -46,14 +47,15 @@ impl Available {
     }
 }
 
-/// Returns the versions that the matrix's source has. `cache` is the folder of fetched and built versions.
-pub async fn available(matrix: &Matrix, cache: &Path) -> Result<Available> {
+/// Returns the versions that the matrix's source has. `wanted` are those that were asked for, and `cache` is the folder
+/// of fetched and built versions.
+pub async fn available(matrix: &Matrix, wanted: &Wanted, cache: &Path) -> Result<Available> {
     let dir = matrix.dir.as_path();
     match &matrix.source.kind {
         SourceKind::Crates(crates) => crates::available(&crates.package, dir).await,
         SourceKind::Npm(npm) => npm::available(&npm.package, dir).await,
         SourceKind::Pypi(pypi) => pypi::available(pypi, dir).await,
-        SourceKind::Go(go) => go::available(go, dir).await,
+        SourceKind::Go(go) => go::available(go, wanted).await,
         SourceKind::Maven(maven) => maven::available(maven, dir).await,
         SourceKind::Git(git) => git::available(git, cache).await,
         SourceKind::Url(url) => Ok(Available::named(url.sha256.keys().cloned().collect())),
@@ -97,11 +99,22 @@ pub(crate) async fn ask(
     cwd: &Path,
     patience: Duration,
 ) -> Result<Captured> {
+    ask_with(process::base_environment(), program, args, cwd, patience).await
+}
+
+/// Does so with an environment of its own.
+pub(crate) async fn ask_with(
+    env: BTreeMap<String, String>,
+    program: &str,
+    args: &[&str],
+    cwd: &Path,
+    patience: Duration,
+) -> Result<Captured> {
     let spec = Spec {
         program: program.to_owned(),
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
         cwd: cwd.to_owned(),
-        env: process::base_environment(),
+        env,
         cpus: Vec::new(),
     };
     let captured = process::capture(&spec, patience).await?;

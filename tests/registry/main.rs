@@ -9,6 +9,7 @@
 #[expect(dead_code, reason = "the other tests need more of it")]
 mod world;
 
+mod go;
 mod pypi;
 
 use std::process::Command;
@@ -19,7 +20,12 @@ use serde_json::Value;
 
 use world::{Ended, HARNESS, World};
 
-/// Runs `harness build … --format json` and returns the outcome of each cell, in order.
+/// Runs `harness build` and returns the outcome of each cell, in order.
+fn built(world: &World, matrix: &str) -> Vec<Value> {
+    built_by(world.harness(&["build", matrix, "--format", "json"]))
+}
+
+/// Does so with a command that is ready to run.
 fn built_by(mut command: Command) -> Vec<Value> {
     let ended = Ended::of(command.output().unwrap()).expect(0);
     let cells = ended.stdout.lines().map(|line| {
@@ -42,5 +48,5 @@ async fn available(world: &World, text: &str) -> harness::error::Result<Availabl
     harness::process::use_supervisor(HARNESS);
     let text = format!("schema = 2\n[start]\ncmd = [\"x\"]\n[source]\n{text}\n");
     let matrix = matrix::parse(&text, &world.path().join("asked.toml"), None)?;
-    source::available(&matrix, world.path()).await
+    source::available(&matrix, &matrix.source.versions, world.path()).await
 }

@@ -175,14 +175,14 @@ impl Reader<'_> {
                 return None;
             }
         };
-        if toolchain && wire.server.is_none() {
+        let needs_server = if toolchain {
+            Some("the toolchain needs a server")
+        } else {
+            (!wire.with.is_empty()).then_some("`with` needs a server")
+        };
+        if let Some(what) = needs_server.filter(|_| wire.server.is_none()) {
             let help = "write `server = \"../servers/hello\"`, the folder of a Go project";
-            self.report(
-                &path,
-                "the toolchain needs a server",
-                "what is built?",
-                help,
-            );
+            self.report(&path, what, "what is built?", help);
         }
         Some(Go {
             subject,
