@@ -44,6 +44,10 @@ pub enum Verb {
     Report(ReportArgs),
     /// Show the build or server log of a cell.
     Log(LogArgs),
+    /// Accept a known gap, so that it is no news; without a cell, list those that are accepted.
+    Ack(AckArgs),
+    /// Bound the cache of builds and logs by size and age.
+    Clean(CleanArgs),
     /// Say whether this machine is fit.
     Doctor(DoctorArgs),
 }
@@ -215,6 +219,40 @@ pub enum LogOf {
     Build,
     /// The server's.
     Server,
+}
+
+/// Arguments of `ack`.
+#[derive(Debug, Clone, Args)]
+pub struct AckArgs {
+    /// The cells whose gaps are accepted as they were in the newest run, as `list` shows them.
+    #[arg(value_name = "CELL")]
+    pub cells: Vec<String>,
+    /// The matrix; the first of harness.toml by default.
+    #[arg(long, value_name = "FILE")]
+    pub matrix: Option<PathBuf>,
+    /// Why it is accepted; reports show it.
+    #[arg(long, value_name = "TEXT", default_value = "accepted")]
+    pub reason: String,
+    /// Accept them no longer.
+    #[arg(long)]
+    pub remove: bool,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Clone, Args)]
+pub struct CleanArgs {
+    /// Delete what was not used for so many days.
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub unused_days: u32,
+    /// Then delete the longest unused until no more than this is left: 20GiB, 500MiB.
+    #[arg(long, value_name = "SIZE", default_value = "20GiB", value_parser = crate::matrix::size)]
+    pub keep: u64,
+    /// Delete everything that is not in use.
+    #[arg(long)]
+    pub all: bool,
+    /// Only say what would be deleted.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Arguments of `doctor`.

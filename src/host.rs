@@ -46,6 +46,18 @@ pub fn machine() -> Machine {
     machine
 }
 
+/// Returns the memory that this process and its children can have, bytes: the machine's, or less where a container's
+/// limit says so.
+pub fn memory_bytes() -> u64 {
+    let limits = [
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+    ];
+    let limit = |file| std::fs::read_to_string(file).ok()?.trim().parse().ok();
+    let machine = procfs::Meminfo::current().map_or(u64::MAX, |memory| memory.mem_total);
+    limits.into_iter().filter_map(limit).fold(machine, u64::min)
+}
+
 /// Returns the hash that two machines share when their results may be compared: 12 hexadecimal digits.
 fn class_of(machine: &Machine) -> String {
     let facts = format!(
@@ -283,6 +295,12 @@ pub fn load_average() -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_memory_is_at_most_the_machines() {
+        let all = machine().memory_bytes;
+        assert!((1 << 20..=all).contains(&memory_bytes()));
+    }
 
     #[test]
     fn two_cores_give_one_to_each_side() {

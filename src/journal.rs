@@ -15,12 +15,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Check, Design, Rule, Sessions, Workload};
+use crate::matrix::{Check, Compare, Design, Rule, Sessions, Workload};
 use crate::outcome::{Artifact, Gap, Sample};
-use crate::version::Cell;
+use crate::version::{Cell, Order, Pair, pairs};
 
 /// The journal format's number, raised by any change that an older reader would misread.
-pub const SCHEMA: u32 = 1;
+///
+/// 2: the header says in which order the versions are, and which of them each is compared with.
+pub const SCHEMA: u32 = 2;
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,8 +83,21 @@ pub struct Header {
     pub machine: Machine,
     /// The CPUs of the servers and of the load.
     pub cpus: CpuPlan,
+    /// The order of the versions.
+    #[serde(default)]
+    pub order: Order,
+    /// Which version each is compared with.
+    #[serde(default)]
+    pub compare: Compare,
     /// The cells in order.
     pub cells: Vec<Cell>,
+}
+
+impl Header {
+    /// Pairs each measured cell with the one that it is compared with.
+    pub fn pairs(&self, measured: &dyn Fn(usize) -> bool) -> Vec<Pair> {
+        pairs(&self.cells, self.order, &self.compare, measured)
+    }
 }
 
 /// Which matrix it was.
@@ -400,11 +415,11 @@ struct AnyHeader {
 fn check_schema(text: &str, path: &Path) -> Result<()> {
     let first = text.lines().next().unwrap_or_default();
     match serde_json::from_str(first) {
-        Ok(AnyHeader { schema: SCHEMA }) | Err(_) => Ok(()),
+        Ok(AnyHeader { schema: 1..=SCHEMA }) | Err(_) => Ok(()),
         Ok(AnyHeader { schema }) => Err(broken(
             path,
             0,
-            format!("its schema is {schema}, this Harness knows {SCHEMA}"),
+            format!("its schema is {schema}, this Harness knows 1 to {SCHEMA}"),
         )
         .hint("use the Harness that wrote it")),
     }
@@ -489,9 +504,43 @@ mod tests {
 
     #[test]
     fn another_schema_is_refused_and_says_which() {
-        let text = header_line().replace("\"schema\":1,", "\"schema\":999,");
+        let text = header_line().replace("\"schema\":2,", "\"schema\":999,");
         let error = parse(&text, Path::new("j.jsonl")).unwrap_err();
         assert!(error.to_string().contains("schema is 999"), "{error}");
+    }
+
+    /// Part of a real journal: its header and what there is of four neighbours.
+    #[test]
+    fn a_journal_of_schema_1_is_read_and_judged_as_ever() {
+        let text = include_str!("../tests/data/journal-1.jsonl");
+        let (run, whole) = parse(text, Path::new("j.jsonl")).unwrap();
+        assert_eq!((run.header.schema, whole), (1, text.len()));
+        assert_eq!((run.builds.len(), run.sessions.len()), (4, 5));
+        assert!(run.summary.is_some());
+        let pair = |baseline| (baseline, baseline + 1);
+        let pairs = crate::verdict::judge(&run).comparisons;
+        let pairs = pairs
+            .iter()
+            .map(|one| (one.pair.baseline, one.pair.candidate));
+        assert_eq!(pairs.collect::<Vec<_>>(), [pair(14), pair(15), pair(16)]);
+    }
+
+    #[test]
+    fn a_header_says_what_is_compared_with_what() {
+        let mut header = fixture::run(&["1.0", "2.0"]).header;
+        header.order = Order::Pep440;
+        header.compare = Compare::Reference("2.0".to_owned());
+        let line = serde_json::to_string(&Record::Header(Box::new(header.clone()))).unwrap();
+        let told = r#""order":"pep440","compare":{"reference":"2.0"}"#;
+        assert!(line.contains(told), "{line}");
+        let (run, _) = parse(&(line + "\n"), Path::new("j.jsonl")).unwrap();
+        assert_eq!(run.header, header);
+        let pair = Pair {
+            baseline: 1,
+            candidate: 0,
+            skipped: vec![],
+        };
+        assert_eq!(run.header.pairs(&|_| true), [pair]);
     }
 
     #[test]

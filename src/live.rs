@@ -5,15 +5,16 @@
 )]
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 use crate::build::Workshop;
+use crate::build::cache::LOGS_MARK;
 use crate::commands::Loaded;
 use crate::error::{Error, Kind, Result};
 use crate::journal::{Built, CpuPlan, Launched, SessionRecord};
 use crate::matrix::template::{Variables, render, used_environment};
-use crate::matrix::{self, Command, Matrix, SourceKind};
+use crate::matrix::{self, Attach, Command, Matrix, SourceKind};
 use crate::outcome::{Artifact, Gap};
 use crate::pipeline::Bench;
 use crate::plan::SessionPlan;
@@ -45,6 +46,7 @@ impl Live {
         let cores = crate::host::allowed_cpus().len();
         let logs = workplace.cache().join("logs").join(run);
         workplace::make_folder(&logs)?;
+        workplace::write(&logs.join(LOGS_MARK), "")?;
         Ok(Self {
             workshop: Workshop::new(workplace.cache(), (cores / cells.len().max(1)).max(1)),
             matrix: loaded.matrix,
@@ -65,7 +67,39 @@ impl Live {
         index: u32,
         scratch: &Path,
     ) -> Result<Launch<'_>> {
-        let address = self.address()?;
+        let (address, spec) = match &self.matrix.source.kind {
+            SourceKind::Attach(attach) => (attached(attach, &self.cells[cell])?, None),
+            SourceKind::Crates(_)
+            | SourceKind::Npm(_)
+            | SourceKind::Pypi(_)
+            | SourceKind::Go(_)
+            | SourceKind::Maven(_)
+            | SourceKind::Git(_)
+            | SourceKind::Url(_)
+            | SourceKind::Path(_)
+            | SourceKind::List(_) => {
+                let address = self.address()?;
+                let spec = self.command(cell, artifact, (address, scratch))?;
+                (address, Some(spec))
+            }
+        };
+        Ok(Launch {
+            spec,
+            address,
+            log: session::log_path(&self.logs, index, (cell, &self.cells[cell].id)),
+            ready: &self.matrix.ready,
+            check: &self.matrix.check,
+            workload: &self.matrix.load,
+        })
+    }
+
+    /// Returns the command that starts one cell's server.
+    fn command(
+        &self,
+        cell: usize,
+        artifact: &Artifact,
+        (address, scratch): (SocketAddr, &Path),
+    ) -> Result<Spec> {
         let start = &self.matrix.start;
         let variables = self.variables(cell, artifact, address);
         let filled = |template: &str| {
@@ -89,19 +123,13 @@ impl Live {
             None => scratch.to_owned(),
         };
         let program = words.remove(0);
-        Ok(Launch {
-            spec: Spec {
-                program,
-                args: words,
-                cwd,
-                env,
-                cpus: self.cpus.server.clone(),
-            },
-            address,
-            log: session::log_path(&self.logs, index, (cell, &self.cells[cell].id)),
-            ready: &self.matrix.ready,
-            check: &self.matrix.check,
-            workload: &self.matrix.load,
+        Ok(Spec {
+            program,
+            args: words,
+            cwd,
+            env,
+            cpus: self.cpus.server.clone(),
+            ..Spec::default()
         })
     }
 
@@ -171,6 +199,23 @@ impl Live {
         }
         set_environment(&mut variables, &self.matrix.start);
         variables
+    }
+}
+
+/// Returns where a server that runs already listens.
+fn attached(attach: &Attach, cell: &Cell) -> Result<SocketAddr> {
+    let named = |(name, _): &&(String, String)| *name == cell.version.name;
+    let address = attach.addresses.iter().find(named);
+    let address = address.map_or("", |(_, address)| address.as_str());
+    let found = address.to_socket_addrs().map(|mut found| found.next());
+    let unknown = || {
+        let message = format!("nobody knows the address `{address}` of {}", cell.id);
+        Error::new(Kind::Configuration, message).hint("check `addresses` in `[source.attach]`")
+    };
+    match found {
+        Ok(Some(address)) => Ok(address),
+        Ok(None) => Err(unknown()),
+        Err(error) => Err(unknown().because(error)),
     }
 }
 

@@ -186,6 +186,9 @@ pub struct Gap {
     pub class: Class,
     /// One line for a person.
     pub cause: String,
+    /// What could be tried; none where that is not sure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
     /// The first real error lines of the log, at most a few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
@@ -202,6 +205,7 @@ impl Gap {
             kind,
             class: kind.class(),
             cause: cause.into(),
+            hint: None,
             errors: Vec::new(),
             log: None,
         }
@@ -211,6 +215,13 @@ impl Gap {
     #[must_use]
     pub fn with_errors(mut self, errors: Vec<String>) -> Self {
         self.errors = errors;
+        self
+    }
+
+    /// Adds what could be tried, where something is known.
+    #[must_use]
+    pub fn with_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
         self
     }
 
@@ -226,6 +237,16 @@ impl Gap {
     pub fn with_class(mut self, class: Class) -> Self {
         self.class = class;
         self
+    }
+
+    /// Returns it in one line: `build: failed: …`.
+    pub fn in_one_line(&self) -> String {
+        format!("{}: {}: {}", self.stage, self.kind, self.cause)
+    }
+
+    /// Returns what could be tried in a line to follow that one; none where nothing is known.
+    pub fn advice(&self) -> Option<String> {
+        self.hint.as_ref().map(|hint| format!("try: {hint}"))
     }
 }
 

@@ -5,7 +5,8 @@
 //! cannot be started, checked or loaded before groups are made; then races, with the other solo trials spread among
 //! them; then fresh sessions that confirm the flagged pairs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use rand::SeedableRng;
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -17,7 +18,7 @@ use crate::outcome::{Class, Gap};
 
 use crate::verdict::CONFIRM_SESSIONS;
 use crate::verdict::state::{gap, is_interrupted, launches, sample, solo_samples};
-use crate::version::{Pair, pairs};
+use crate::version::Pair;
 
 /// Failed launches, all told, after which a cell that mostly fails is given up: with a permanent gap …
 const PERMANENT_FAILURES: usize = 2;
@@ -115,21 +116,38 @@ fn draw(tasks: Vec<Task>, random: &mut Pcg64) -> Option<SessionPlan> {
     })
 }
 
-/// Cuts chains of cells into groups of at most `size` that overlap by one, so that every two neighbours are in one.
+/// Cuts pairs into groups of at most `size` cells, so that the two of each pair are together in one group.
 ///
-/// The groups of a chain are as equal in size as can be, so that their servers share the machine alike.
-fn groups(chains: &[Vec<usize>], size: usize) -> Vec<Vec<usize>> {
-    let steps_at_most = size.max(2) - 1;
-    let cut = |chain: &Vec<usize>| {
-        let steps = chain.len().saturating_sub(1);
-        let count = steps.div_ceil(steps_at_most);
-        let border = move |place: usize| steps * place / count;
-        let chain = chain.clone();
-        (0..count)
-            .map(move |place| chain[border(place)..=border(place + 1)].to_vec())
-            .collect::<Vec<_>>()
-    };
-    chains.iter().flat_map(cut).collect()
+/// Chains of neighbours are cut so that the parts overlap by one. Of the pairs that have only their baseline in common with
+/// others, such as those of a reference, several go into one group with that baseline. The groups of a chain, and those
+/// around one baseline, are as equal in size as can be, so that their servers share the machine alike.
+fn groups(pairs: &[Pair], size: usize) -> Vec<Vec<usize>> {
+    let pairs_at_most = size.max(2) - 1;
+    let mut groups = Vec::new();
+    let mut fans: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for chain in chains(pairs) {
+        match chain.as_slice() {
+            [baseline, candidate] => fans.entry(*baseline).or_default().push(*candidate),
+            chain => groups.extend(
+                cut(chain.len() - 1, pairs_at_most)
+                    .map(|part| chain[part.start..=part.end].to_vec()),
+            ),
+        }
+    }
+    for (baseline, candidates) in fans {
+        groups.extend(
+            cut(candidates.len(), pairs_at_most)
+                .map(|part| [&[baseline], &candidates[part]].concat()),
+        );
+    }
+    groups
+}
+
+/// Cuts `length` things into as few parts of at most `most` as can be, as equal as can be.
+fn cut(length: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = length.div_ceil(most);
+    let border = move |place: usize| length * place / count;
+    (0..count).map(move |place| border(place)..border(place + 1))
 }
 
 /// Joins pairs into chains of neighbours.
@@ -168,7 +186,7 @@ impl<'run> Progress<'run> {
 
     /// Returns the pairs of neighbours among some cells.
     fn pairs(&self, among: &[usize]) -> Vec<Pair> {
-        pairs(&self.run.header.cells, &|cell| among.contains(&cell))
+        self.run.header.pairs(&|cell| among.contains(&cell))
     }
 
     /// Returns the sessions held for a purpose in a design.
@@ -275,7 +293,7 @@ impl<'run> Progress<'run> {
     fn raced_pairs(&self, purpose: Purpose, pairs: &[Pair]) -> Vec<Task> {
         match self.run.header.sessions.design {
             Design::Solo => Vec::new(),
-            Design::Race => groups(&chains(pairs), self.run.header.sessions.group)
+            Design::Race => groups(pairs, self.run.header.sessions.group)
                 .into_iter()
                 .filter_map(|group| self.group(purpose, group, pairs))
                 .collect(),
@@ -345,6 +363,7 @@ mod tests {
 
     use super::*;
     use crate::journal::Launched;
+    use crate::matrix::Compare;
     use crate::outcome::GapKind;
     use crate::verdict::fixture;
 
@@ -486,6 +505,26 @@ mod tests {
     }
 
     #[test]
+    fn every_race_of_a_star_holds_the_reference() {
+        let mut run = run(8);
+        run.header.compare = Compare::Reference("3.0.0".to_owned());
+        let plans = finish(&mut run, &[], &mut |_| None);
+        let races = plans.iter().filter(|plan| plan.design == Design::Race);
+        // Seven others, at most three at once with the reference.
+        assert_eq!(races.clone().count(), 3 * 8);
+        assert!(races.clone().all(|plan| plan.cells.contains(&2)));
+        for cell in [0, 1, 3, 4, 5, 6, 7] {
+            assert_eq!(count(&plans, Purpose::Measure, Design::Race, &[2, cell]), 8);
+        }
+        let confirm = finish(&mut run, &[pair(2, 0), pair(2, 6)], &mut |_| None);
+        assert_eq!(
+            count(&confirm, Purpose::Confirm, Design::Race, &[0, 2, 6]),
+            8
+        );
+        assert_eq!(confirm.len(), 8);
+    }
+
+    #[test]
     fn a_cell_that_never_starts_is_given_up_after_two_trials_and_its_neighbours_meet() {
         let mut run = run(3);
         let plans = finish(&mut run, &[], &mut |cell| {
@@ -556,14 +595,35 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_two_neighbours_share_a_group_no_greater_than_asked(length in 0..40_usize, size in 0..9_usize) {
-            let chain: Vec<usize> = (100..100 + length).collect();
-            let groups = groups(std::slice::from_ref(&chain), size);
-            prop_assert!(groups.iter().all(|group| (2..=size.max(2)).contains(&group.len())));
-            for two in chain.windows(2) {
-                let holding = groups.iter().filter(|group| two.iter().all(|cell| group.contains(cell)));
-                prop_assert_eq!(holding.count(), 1);
+        fn the_two_of_each_pair_share_one_group_no_greater_than_asked(
+            parents in prop::collection::vec(prop::option::weighted(0.9, 0..40_usize), 0..40), size in 0..9_usize,
+        ) {
+            let baseline = |(candidate, parent): (usize, &Option<usize>)| {
+                parent.filter(|_| candidate > 0).map(|parent| pair(parent % candidate, candidate))
+            };
+            let pairs: Vec<Pair> = parents.iter().enumerate().filter_map(baseline).collect();
+            let groups = groups(&pairs, size);
+            for group in &groups {
+                prop_assert!((2..=size.max(2)).contains(&group.len()));
+                prop_assert_eq!(group.iter().collect::<BTreeSet<_>>().len(), group.len());
             }
+            for pair in &pairs {
+                let both = |group: &&Vec<usize>| group.contains(&pair.baseline) && group.contains(&pair.candidate);
+                prop_assert_eq!(groups.iter().filter(both).count(), 1);
+            }
+        }
+
+        #[test]
+        fn chains_and_stars_are_cut_into_as_few_groups_as_can_be_of_nearly_one_size(
+            length in 0..40_usize, size in 2..9_usize, star: bool,
+        ) {
+            let step = |place: usize| pair(if star { 0 } else { place }, place + 1);
+            let pairs: Vec<Pair> = (0..length).map(step).collect();
+            let groups = groups(&pairs, size);
+            prop_assert_eq!(groups.len(), length.div_ceil(size - 1));
+            let sizes = || groups.iter().map(Vec::len);
+            prop_assert!(sizes().max().unwrap_or(0) - sizes().min().unwrap_or(0) <= 1);
+            prop_assert!(!star || groups.iter().all(|group| group[0] == 0));
         }
 
         #[test]
@@ -601,9 +661,14 @@ mod tests {
         }
 
         #[test]
-        fn the_estimate_is_what_it_takes_when_nothing_fails(cells in 0..9_usize, done in 0..60_usize, seed: u64) {
+        fn the_estimate_is_what_it_takes_when_nothing_fails(
+            cells in 0..9_usize, done in 0..60_usize, seed: u64, star: bool,
+        ) {
             let mut run = run(cells);
             run.header.seed = seed;
+            if star {
+                run.header.compare = Compare::Reference("3.0.0".to_owned());
+            }
             for _ in 0..done {
                 if let Some(plan) = next(&run, &[]) {
                     hold(&mut run, &plan, &mut |_| None);

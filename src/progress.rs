@@ -75,10 +75,7 @@ impl Progress {
             Event::SessionEnded(session) => self.end_session(session, run),
             Event::GivenUp(cell, gap) => {
                 let id = &run.header.cells[*cell].id;
-                self.say(&format!(
-                    "gap     {id}  {}: {}: {}",
-                    gap.stage, gap.kind, gap.cause
-                ));
+                self.say(&format!("gap     {id}  {}", gap.in_one_line()));
             }
         }
     }
@@ -121,10 +118,7 @@ impl Progress {
         for launch in &session.launches {
             if let Launched::Gap(gap) = &launch.outcome {
                 let id = &run.header.cells[launch.cell].id;
-                self.say(&format!(
-                    "failed  {id}  {}: {}: {}",
-                    gap.stage, gap.kind, gap.cause
-                ));
+                self.say(&format!("failed  {id}  {}", gap.in_one_line()));
             }
         }
         if self.bar.is_none() {
@@ -162,7 +156,7 @@ fn built_line(id: &str, built: &Built) -> String {
     match built {
         Built::Artifact(artifact) if artifact.cached => format!("built   {id}  (cached)"),
         Built::Artifact(artifact) => format!("built   {id}  in {:.0} s", artifact.seconds),
-        Built::Gap(gap) => format!("gap     {id}  {}: {}: {}", gap.stage, gap.kind, gap.cause),
+        Built::Gap(gap) => format!("gap     {id}  {}", gap.in_one_line()),
     }
 }
 

@@ -7,12 +7,16 @@
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
 use crate::matrix::{self, Matrix, project::Project};
 
 /// The project file's name.
 pub const PROJECT_FILE: &str = "harness.toml";
+
+/// How often a lock that another holds is tried again.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// The folder a person works in.
 #[derive(Debug)]
@@ -171,6 +175,46 @@ fn held(path: &Path, file: &mut File) -> Error {
             path.display()
         ))
         .hint("wait for it to end, or stop it; two measurements at once would spoil both")
+}
+
+/// Waits until a lock file can be locked, by [`File::try_lock`] or [`File::try_lock_shared`]; it stays so as long as the
+/// file lives.
+pub async fn wait_for_lock(
+    path: &Path,
+    try_lock: fn(&File) -> std::result::Result<(), TryLockError>,
+) -> Result<File> {
+    let cannot = |error| {
+        let message = format!("cannot use the lock {}", path.display());
+        Error::new(Kind::Machine, message)
+            .because(error)
+            .hint("check the rights of the cache's folder, `.harness`, and the room on its disk")
+    };
+    let mut options = File::options();
+    let file = options.create(true).truncate(false).write(true).open(path);
+    let file = file.map_err(cannot)?;
+    loop {
+        match try_lock(&file) {
+            Ok(()) => return Ok(file),
+            // A loop and not a blocking call, so that an interrupt can end the wait.
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(AGAIN).await,
+            Err(TryLockError::Error(error)) => return Err(cannot(error)),
+        }
+    }
+}
+
+/// Returns a text with nothing in it that a file system, a shell or a build tool could stumble over.
+pub fn safe_name(text: &str) -> String {
+    let letter = |letter: char| match letter {
+        letter if letter.is_ascii_alphanumeric() || "._+".contains(letter) => letter,
+        _ => '-',
+    };
+    let safe: String = text.chars().map(letter).take(80).collect();
+    let begins_well = safe.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if begins_well {
+        safe
+    } else {
+        format!("_{safe}")
+    }
 }
 
 /// Reads a text file of the user's.

@@ -5,33 +5,35 @@
     reason = "it makes and empties the cache's folders"
 )]
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
 use crate::journal::Built;
+use crate::workplace;
+pub(super) use crate::workplace::safe_name as safe;
 
 /// The file that marks a folder as ours to empty.
-const MARK: &str = ".harness-build";
+pub(super) const MARK: &str = ".harness-build";
 /// The file that makes a build a finished one; written last.
-const OUTCOME: &str = "outcome.json";
-/// How often a folder that another build holds is tried again.
-const AGAIN: Duration = Duration::from_millis(100);
+pub(super) const OUTCOME: &str = "outcome.json";
 
 /// The folder of one build. As long as a clone of it lives, no other build, in this process or another, enters it.
 #[derive(Debug, Clone)]
 pub(super) struct Folder {
-    root: PathBuf,
+    /// All of it: a build may write here and in package managers' caches.
+    pub(super) root: PathBuf,
     /// For what is fetched.
     pub(super) src: PathBuf,
     /// Where the steps run.
     pub(super) work: PathBuf,
     /// For what the build leaves.
     pub(super) out: PathBuf,
+    /// For what its steps need for a moment.
+    pub(super) tmp: PathBuf,
     /// What the steps say.
     pub(super) log: PathBuf,
     #[expect(
@@ -47,25 +49,13 @@ impl Folder {
         fs::create_dir_all(builds).map_err(|error| cannot("make", builds, error))?;
         // Beside the folder and not in it, as it outlives what is in the folder.
         let path = builds.join(format!("{name}.lock"));
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path);
-        let lock = lock.map_err(|error| cannot("open", &path, error))?;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                // A loop and not a blocking call, so that an interrupt can end the wait.
-                Err(TryLockError::WouldBlock) => tokio::time::sleep(AGAIN).await,
-                Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, error)),
-            }
-        }
+        let lock = workplace::wait_for_lock(&path, File::try_lock).await?;
         let root = builds.join(name);
         Ok(Self {
             src: root.join("src"),
             work: root.join("work"),
             out: root.join("out"),
+            tmp: root.join("tmp"),
             log: root.join("build.log"),
             root,
             lock: Arc::new(lock),
@@ -80,6 +70,7 @@ impl Folder {
                 let is_whole = artifact.work == self.work
                     && artifact.binary.iter().all(|binary| binary.is_file());
                 artifact.cached = true;
+                super::cache::touch(&self.root.join(MARK));
                 is_whole.then_some(Built::Artifact(artifact))
             }
             Built::Gap(gap) => Some(Built::Gap(gap)),
@@ -100,8 +91,21 @@ impl Folder {
         fs::create_dir_all(&self.root).map_err(|error| cannot("make", &self.root, error))?;
         fs::write(&mark, "A build of harness; safe to delete.\n")
             .map_err(|error| cannot("write", &mark, error))?;
-        for folder in [&self.src, &self.work, &self.out] {
+        for folder in [&self.src, &self.work, &self.out, &self.tmp] {
             fs::create_dir(folder).map_err(|error| cannot("make", folder, error))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what the steps needed for a moment.
+    pub(super) fn clear_temporary(&self) -> Result<()> {
+        delete(&self.tmp).map_err(|error| cannot("delete", &self.tmp, error))
+    }
+
+    /// Deletes all that a build has fetched and made; its log stays.
+    pub(super) fn clear(&self) -> Result<()> {
+        for path in [&self.src, &self.work, &self.out] {
+            delete(path).map_err(|error| cannot("delete", path, error))?;
         }
         Ok(())
     }
@@ -152,10 +156,13 @@ impl Folder {
     }
 }
 
-/// Deletes a file, or a folder even where a build made folders in it write-protected.
-fn delete(path: &Path) -> io::Result<()> {
-    if !fs::symlink_metadata(path)?.is_dir() {
-        return fs::remove_file(path);
+/// Deletes a file, or a folder even where a build made folders in it write-protected. What is not there is deleted.
+pub(super) fn delete(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
     }
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -200,21 +207,6 @@ pub(super) fn name(cell: &str, key: &str) -> String {
     let safe = safe(cell);
     let short: String = key.chars().take(12).collect();
     format!("{safe}-{short}")
-}
-
-/// Returns a text with nothing in it that a file system, a shell or a build tool could stumble over.
-pub(super) fn safe(text: &str) -> String {
-    let letter = |letter: char| match letter {
-        letter if letter.is_ascii_alphanumeric() || "._+".contains(letter) => letter,
-        _ => '-',
-    };
-    let safe: String = text.chars().map(letter).take(80).collect();
-    let begins_well = safe.starts_with(|first: char| first.is_ascii_alphanumeric());
-    if begins_well {
-        safe
-    } else {
-        format!("_{safe}")
-    }
 }
 
 #[cfg(test)]

@@ -156,7 +156,7 @@ fn default_steps(go: &Go, version: &Version) -> Vec<Command> {
         ],
         GoSubject::Toolchain => {
             // The commit of the folder that the cache lies in is none of the server's.
-            let stamps = version.parsed() >= Some(semver::Version::new(1, 18, 0));
+            let stamps = version.semver >= Some(semver::Version::new(1, 18, 0));
             let unstamped: &[&str] = if stamps { &["-buildvcs=false"] } else { &[] };
             let build = command(&[&build[..], unstamped, &["."]].concat(), &[]);
             let get = (!go.with.is_empty()).then(|| command(&["get", "--"], &go.with));

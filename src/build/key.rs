@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::matrix::Command;
 
 /// The number of the key's recipe, raised by any change to how builds are made that the rest does not show.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// What decides a build. Templates stand in it with the values of the version and of the environment filled in, but
 /// not with the folders of this machine.
@@ -22,6 +22,10 @@ pub(super) struct Ingredients {
     pub(super) env: BTreeMap<String, String>,
     /// The program that must exist afterwards.
     pub(super) binary: Option<String>,
+    /// The command that proves its version, and the pattern that it must match.
+    pub(super) proof: (Vec<Command>, Vec<String>),
+    /// Whether the steps may reach the network.
+    pub(super) network: bool,
     /// The values of the axes that change the build.
     pub(super) axes: BTreeMap<String, String>,
     /// The hashes of the inputs' content, in the matrix's order.
@@ -40,6 +44,9 @@ pub(super) fn key(ingredients: &Ingredients) -> String {
     feed.commands(&ingredients.steps);
     feed.pairs(&ingredients.env);
     feed.texts(ingredients.binary.as_slice());
+    feed.commands(&ingredients.proof.0);
+    feed.texts(&ingredients.proof.1);
+    feed.number(u64::from(ingredients.network));
     feed.pairs(&ingredients.axes);
     feed.texts(&ingredients.inputs);
     feed.texts(&ingredients.toolchain);
@@ -149,6 +156,10 @@ mod tests {
             },
             Ingredients {
                 binary: Some("a".to_owned()),
+                ..plain()
+            },
+            Ingredients {
+                network: true,
                 ..plain()
             },
             Ingredients {

@@ -8,19 +8,26 @@
     reason = "it times builds and reads the variables that templates name"
 )]
 
+pub mod cache;
 pub mod diagnosis;
 pub mod log;
 mod archive;
 mod attach;
+mod bounds;
 mod crates;
+mod download;
 mod folder;
 mod git;
 mod go;
 mod key;
 mod kind;
+mod leash;
+mod limits;
 mod maven;
 mod memo;
 mod npm;
+mod patch;
+mod proof;
 mod pypi;
 mod steps;
 mod tree;
@@ -35,11 +42,12 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Kind, Result};
 use crate::journal::Built;
 use crate::matrix::template::{self, Variables};
-use crate::matrix::{Command, Matrix, SourceKind};
+use crate::matrix::{Command, Matrix, Proof, SourceKind};
 use crate::outcome::{Artifact, Class, Gap, GapKind, Stage};
 use crate::version::Cell;
 use folder::Folder;
 use key::Ingredients;
+use leash::Leash;
 use memo::Memo;
 
 /// Where versions are built and kept.
@@ -54,6 +62,8 @@ pub struct Workshop {
 #[derive(Debug)]
 enum Stop {
     Gap(Gap),
+    /// A limit of the matrix was passed; the same build may do well with another one.
+    Limit(Gap),
     Error(Error),
 }
 
@@ -123,7 +133,36 @@ impl Workshop {
         if let Some(built) = folder.outcome() {
             return Ok(built);
         }
-        self.build(matrix, cell, entry, (&folder, key)).await
+        self.build_patiently(matrix, cell, entry, (&folder, key))
+            .await
+    }
+
+    /// Builds, and builds again where what went wrong may pass by itself: a network that was away for a moment.
+    async fn build_patiently(
+        &self,
+        matrix: &Matrix,
+        cell: &Cell,
+        entry: Option<PathBuf>,
+        (folder, key): (&Folder, String),
+    ) -> Result<Built> {
+        let retry = matrix.build.retry;
+        let mut wait = retry.wait;
+        for _ in 1..retry.attempts {
+            let again = (folder, key.clone());
+            let built = self.build(matrix, cell, entry.clone(), again).await?;
+            if !may_pass(&built) {
+                return Ok(built);
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        let mut built = self.build(matrix, cell, entry, (folder, key)).await?;
+        if let Built::Gap(gap) = &mut built
+            && retry.attempts > 1
+        {
+            gap.cause = format!("{} (tried {} times)", gap.cause, retry.attempts);
+        }
+        Ok(built)
     }
 
     /// Builds in a folder that holds nothing worth keeping.
@@ -145,8 +184,17 @@ impl Workshop {
             jobs: self.jobs,
             begun,
         };
-        let built = match bench.make(entry).await {
+        let made = bench.make(entry).await;
+        let is_over = matches!(made, Err(Stop::Limit(_)));
+        let left = folder.clone();
+        blocking(move || {
+            left.clear_temporary()?;
+            if is_over { left.clear() } else { Ok(()) }
+        })
+        .await?;
+        let built = match made {
             Ok(made) => Built::Artifact(Artifact {
+                content: bench.content(&made).await?,
                 // What cannot be listed does not make a build that went well a failure.
                 dependencies: kind::dependencies(&bench, &made).await.unwrap_or_default(),
                 key,
@@ -156,9 +204,9 @@ impl Workshop {
                 binary: made.binary,
                 seconds: begun.elapsed().as_secs_f64(),
                 cached: false,
-                content: None,
                 axis_programs: BTreeMap::new(),
             }),
+            Err(Stop::Limit(gap)) => return Ok(Built::Gap(gap)),
             Err(Stop::Gap(gap)) => Built::Gap(gap),
             Err(Stop::Error(error)) => return Err(error),
         };
@@ -192,6 +240,7 @@ impl Bench<'_> {
     /// Fetches the version, runs the steps and finds the program.
     async fn make(&self, entry: Option<PathBuf>) -> OrStop<Fetched> {
         let fetched = kind::fetch(self, entry).await?;
+        patch::apply(self, &fetched.src).await?;
         let folders = Folders {
             src: &fetched.src,
             work: &fetched.work,
@@ -202,9 +251,28 @@ impl Bench<'_> {
         variables.set("jobs", self.jobs.to_string());
         let own = &self.matrix.build.steps;
         let steps = if own.is_empty() { &fetched.steps } else { own };
-        steps::run(self, steps, (&variables, &fetched.work)).await?;
+        let run = steps::run(self, steps, (&variables, &fetched.work)).await;
+        run.map_err(|stop| git::explain(self, stop))?;
         let binary = self.binary(fetched.binary.clone(), (&variables, &fetched.work))?;
+        if let Some(binary) = &binary {
+            variables.set("binary", binary.to_string_lossy());
+        }
+        proof::check(self, &variables, &fetched.work).await?;
         Ok(Fetched { binary, ..fetched })
+    }
+
+    /// Returns the hash of the program where the build has made one; what an interpreter runs is not in its program.
+    async fn content(&self, made: &Fetched) -> Result<Option<String>> {
+        let own = |binary: &&PathBuf| {
+            let whole = binary.canonicalize();
+            whole.is_ok_and(|path| {
+                path.starts_with(&self.folder.out) || path.starts_with(&made.work)
+            })
+        };
+        match made.binary.as_ref().filter(own) {
+            Some(binary) => hash(binary, tree::everything).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Returns the program to start: the one the matrix names, or the one known from the source. It must be there.
@@ -279,6 +347,17 @@ fn is_lasting(built: &Built) -> bool {
     }
 }
 
+/// Returns whether what went wrong was around the version and may be over in a moment.
+fn may_pass(built: &Built) -> bool {
+    match built {
+        Built::Artifact(_) => false,
+        Built::Gap(gap) => {
+            gap.class == Class::Transient
+                && matches!(gap.kind, GapKind::Network | GapKind::Checksum)
+        }
+    }
+}
+
 /// Returns whether a path is a file that may be executed.
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
@@ -334,12 +413,15 @@ fn build_axes(matrix: &Matrix, cell: &Cell) -> BTreeMap<String, String> {
 /// Lists all templates of a build.
 fn templates(matrix: &Matrix) -> Vec<&str> {
     let build = &matrix.build;
-    let steps = build.steps.iter().flat_map(|step| match step {
-        Command::Argv(argv) => argv.iter().map(String::as_str).collect(),
-        Command::Shell(line) => vec![line.as_str()],
-    });
-    let rest = build.env.values().chain(&build.binary).map(String::as_str);
-    steps.chain(rest).collect()
+    let proof = build.proof.iter();
+    let commands = build
+        .steps
+        .iter()
+        .chain(proof.clone().map(|proof| &proof.cmd));
+    let patterns = proof.filter_map(|proof| proof.pattern.as_ref());
+    let rest = build.env.values().chain(&build.binary).chain(patterns);
+    let commands = commands.flat_map(Command::templates);
+    commands.chain(rest.map(String::as_str)).collect()
 }
 
 /// Fills the templates of a command.
@@ -397,6 +479,8 @@ impl Workshop {
             steps: steps.collect::<Result<_>>()?,
             env: env.collect::<Result<_>>()?,
             binary: build.binary.as_ref().map(render).transpose()?,
+            proof: proof_ingredients(build.proof.as_ref(), variables.clone())?,
+            network: build.network,
             axes: build_axes(matrix, cell),
             inputs,
             toolchain: kind::toolchain(self, matrix).await?,
@@ -413,6 +497,19 @@ impl Workshop {
             .once(format!("hash {}", path.display()), hash(path, filter))
             .await
     }
+}
+
+/// Returns what of a proof decides the outcome of a build.
+fn proof_ingredients(
+    proof: Option<&Proof>,
+    mut variables: Variables,
+) -> Result<(Vec<Command>, Vec<String>)> {
+    variables.set("binary", "{binary}");
+    let command = proof
+        .map(|proof| fill(&proof.cmd, &variables))
+        .transpose()?;
+    let pattern = proof.and_then(|proof| proof.pattern.clone());
+    Ok((command.into_iter().collect(), pattern.into_iter().collect()))
 }
 
 /// Returns the hash of what a path of the matrix holds.
@@ -441,6 +538,15 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
             Err(_) => std::future::pending().await,
         },
     }
+}
+
+/// Does work that blocks until it is done, its time is over, or nobody waits for it any more.
+async fn leashed<T: Send + 'static>(
+    time: Duration,
+    work: impl FnOnce(&Leash) -> T + Send + 'static,
+) -> T {
+    let (leash, _holder) = Leash::new(time);
+    blocking(move || work(&leash)).await
 }
 
 #[cfg(test)]

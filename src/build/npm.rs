@@ -10,9 +10,10 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::archive::{self, Flaw};
+use super::archive;
 use super::folder::{Folder, cannot};
-use super::{Bench, Fetched, OrStop, Stop, Workshop, blocking, log};
+use super::leash::Leash;
+use super::{Bench, Fetched, OrStop, Stop, Workshop, leashed, log};
 use crate::error::Result;
 use crate::matrix::Npm;
 use crate::outcome::{Gap, GapKind};
@@ -46,7 +47,8 @@ pub(super) async fn fetch(bench: &Bench<'_>, npm: &Npm) -> OrStop<Fetched> {
     pack(bench, &spec).await?;
     let folder = bench.folder.clone();
     let name = npm.package.clone();
-    let binary = blocking(move || unpack(&folder, &name)).await?;
+    let work = move |leash: &Leash| unpack(&folder, &name, leash);
+    let binary = leashed(bench.time_left(), work).await?;
     Ok(Fetched {
         binary,
         ..bench.nothing_fetched()
@@ -105,10 +107,10 @@ fn refused(spec: &str, captured: &Captured, how: &str) -> Gap {
 }
 
 /// Unpacks the archive that npm left in the work folder, and finds the program in it.
-fn unpack(folder: &Folder, package: &str) -> OrStop<Option<PathBuf>> {
+fn unpack(folder: &Folder, package: &str, leash: &Leash) -> OrStop<Option<PathBuf>> {
     let archive = archives(&folder.work)?.into_iter().next();
     let archive = archive.ok_or_else(|| flawed(folder, "npm left no archive"))?;
-    open(folder, &archive, &folder.src)?;
+    open(folder, &archive, &folder.src, leash)?;
     let manifest = folder.src.join("package.json");
     let text = fs::read_to_string(&manifest)
         .map_err(|error| flawed(folder, &format!("package.json: {error}")))?;
@@ -121,7 +123,7 @@ fn unpack(folder: &Folder, package: &str) -> OrStop<Option<PathBuf>> {
     if !inside {
         return Err(flawed(folder, &format!("its program {program} lies outside of it")).into());
     }
-    let path = find(folder, Path::new(&program))?;
+    let path = find(folder, Path::new(&program), leash)?;
     make_executable(&path).map_err(|error| cannot("make executable", &path, error))?;
     Ok(Some(path))
 }
@@ -131,7 +133,7 @@ fn unpack(folder: &Folder, package: &str) -> OrStop<Option<PathBuf>> {
 /// Early packages of Node hold nothing but a second archive, which a script of theirs would unpack. One of them holds
 /// the archive of another version by mistake, so the name must fit; in others the archive's top folder has another
 /// name than the program's path, so that is not relied on.
-fn find(folder: &Folder, program: &Path) -> OrStop<PathBuf> {
+fn find(folder: &Folder, program: &Path, leash: &Leash) -> OrStop<PathBuf> {
     let path = folder.src.join(program);
     if path.is_file() {
         return Ok(path);
@@ -151,19 +153,17 @@ fn find(folder: &Folder, program: &Path) -> OrStop<PathBuf> {
         .map(|archive| (archive, folder.src.clone()));
     if let Some((archive, into)) = fitting.or(only) {
         fs::create_dir_all(&into).map_err(|error| cannot("make", &into, error))?;
-        open(folder, archive, &into)?;
+        open(folder, archive, &into, leash)?;
     }
     // A package that names a program it does not hold is judged by whoever needs the program.
     Ok(path)
 }
 
 /// Unpacks an archive without its top folder, and deletes it.
-fn open(folder: &Folder, archive: &Path, into: &Path) -> OrStop<()> {
-    match archive::unpack(archive, into, 1, archive::LIMIT) {
-        Ok(()) => Ok(fs::remove_file(archive).map_err(|error| cannot("delete", archive, error))?),
-        Err(Flaw::Machine(error)) => Err(cannot("unpack", archive, error).into()),
-        Err(Flaw::Archive(why)) => Err(flawed(folder, &why).into()),
-    }
+fn open(folder: &Folder, archive: &Path, into: &Path, leash: &Leash) -> OrStop<()> {
+    archive::unpack(archive, into, Some(1), leash)
+        .map_err(|flaw| flaw.stop("the package", archive, &folder.log))?;
+    Ok(fs::remove_file(archive).map_err(|error| cannot("delete", archive, error))?)
 }
 
 fn flawed(folder: &Folder, why: &str) -> Gap {
@@ -223,6 +223,7 @@ mod tests {
     use super::*;
     use crate::outcome::Class;
     use flate2::{Compression, write::GzEncoder};
+    use std::time::Duration;
 
     fn tgz(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
@@ -247,7 +248,8 @@ mod tests {
         let folder = folder.unwrap();
         folder.begin().unwrap();
         fs::write(folder.work.join("x-1.0.0.tgz"), tgz(files)).unwrap();
-        let result = unpack(&folder, package);
+        let (leash, _holder) = Leash::new(Duration::from_mins(1));
+        let result = unpack(&folder, package, &leash);
         (dir, result)
     }
 

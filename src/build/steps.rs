@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::diagnosis::{self, Nature};
+use super::diagnosis::{self, Diagnosis, Nature};
 use super::folder::cannot;
 use super::template::{self, Variables};
-use super::{Bench, OrStop, Stop, fill, kind, log};
+use super::{Bench, OrStop, Stop, bounds, fill, kind, limits, log};
 use crate::error::{Error, Kind, Result};
-use crate::matrix::Command;
+use crate::matrix::{Build, Command};
 use crate::outcome::{Class, Gap, GapKind};
 use crate::process::{self, Ended, Spec};
 use crate::source;
@@ -20,16 +20,18 @@ pub(super) async fn run(
     steps: &[Command],
     (variables, work): (&Variables, &Path),
 ) -> OrStop<()> {
-    let env = environment(bench, variables)?;
     for step in steps {
-        let spec = Spec {
-            cwd: work.to_owned(),
-            env: env.clone(),
-            ..spec(step, variables)?
-        };
-        one(bench, &spec).await?;
+        one(bench, &spec(bench, step, (variables, work))?).await?;
     }
     Ok(())
+}
+
+/// Runs one command that is no template.
+pub(super) async fn plain(bench: &Bench<'_>, command: &Command, cwd: &Path) -> OrStop<()> {
+    let mut env = process::build_environment();
+    set_temporary_folder(&mut env, &bench.folder.tmp);
+    let spec = bounded(bench, words(command.clone())?, cwd, env);
+    one(bench, &spec).await
 }
 
 /// Runs one step.
@@ -47,54 +49,92 @@ async fn one(bench: &Bench<'_>, spec: &Spec) -> OrStop<()> {
         return Ok(());
     }
     let said = log::read_ends(path, from).map_err(|error| cannot("read", path, error))?;
-    match failed(spec, &ended, &said, bench.matrix.build.timeout) {
-        Stop::Gap(gap) => Err(gap.with_log(path).into()),
-        Stop::Error(error) => Err(error.into()),
+    if matches!(ended, Ended::Code(_) | Ended::Signal(_)) && limits::is_disk_full(bench.folder) {
+        let cause = format!("`{}` failed, and the disk is full", short(spec));
+        return Err(gap(Nature::Space, cause).with_log(path).into());
     }
+    Err(match failed(spec, &ended, &said, &bench.matrix.build) {
+        Stop::Gap(gap) => Stop::Gap(gap.with_log(path)),
+        Stop::Limit(gap) => Stop::Limit(gap.with_log(path)),
+        Stop::Error(error) => Stop::Error(error),
+    })
 }
 
 /// Judges how a step failed: it is the version's fault, unless a program of the machine is missing.
-fn failed(spec: &Spec, ended: &Ended, said: &str, timeout: Duration) -> Stop {
+fn failed(spec: &Spec, ended: &Ended, said: &str, build: &Build) -> Stop {
     let step = short(spec);
     let diagnosis = diagnosis::diagnose(said);
-    let (nature, how) = match ended {
-        Ended::Code(code) => (
-            diagnosis.nature,
-            format!("`{step}` ended with exit code {code}"),
-        ),
-        // Nobody but the kernel, short of memory, sends this one.
-        Ended::Signal(9) => (
-            Nature::Memory,
-            format!("`{step}` was killed, most likely for want of memory"),
-        ),
-        Ended::Signal(signal) => (
-            diagnosis.nature,
-            format!("`{step}` was ended by signal {signal}"),
-        ),
-        Ended::TimedOut => {
-            let cause = format!(
-                "`{step}` did not end: the build may take {} s",
-                timeout.as_secs()
-            );
-            return Gap::new(GapKind::Timeout, cause)
-                .with_errors(diagnosis.errors)
-                .into();
+    let how = match ended {
+        Ended::Code(code) => format!("`{step}` ended with exit code {code}"),
+        Ended::Signal(9) => return killed(&step, diagnosis).into(),
+        Ended::Signal(signal) => format!("`{step}` was ended by signal {signal}"),
+        Ended::TimedOut => return timed_out(&step, build.timeout, diagnosis).into(),
+        Ended::OverLimit(limit) => {
+            let gap = limits::passed(*limit, &step, &spec.limits);
+            return Stop::Limit(gap.with_errors(diagnosis.errors));
         }
         Ended::NotStarted(reason) if spec.program.contains('/') => {
-            return Gap::new(
-                GapKind::Failed,
-                format!("`{step}` could not be started: {reason}"),
-            )
-            .into();
+            return not_started(&step, reason).into();
         }
         Ended::NotStarted(reason) => return source::cannot_start(&spec.program, reason).into(),
     };
-    let cause = match diagnosis.cause {
+    let cause = match diagnosis.in_one_line() {
         Some(cause) if diagnosis.nature != Nature::Other => cause,
         Some(cause) => format!("{how}; {cause}"),
         None => how,
     };
-    gap(nature, cause).with_errors(diagnosis.errors).into()
+    let gap = match out_of_bounds(spec, ended, said) {
+        Some(refusal) => Gap::new(GapKind::Failed, format!("`{step}` {refusal}")),
+        None if diagnosis.nature == Nature::Network && !build.network => Gap::new(
+            GapKind::Failed,
+            format!(
+                "`{step}` asked for the network, which `[build] network = false` closes; {cause}"
+            ),
+        ),
+        None => gap(diagnosis.nature, cause).with_hint(diagnosis.hint),
+    };
+    gap.with_errors(diagnosis.errors).into()
+}
+
+/// The gap of a step that was killed. Nobody but the kernel, short of memory, sends that signal.
+fn killed(step: &str, diagnosis: Diagnosis) -> Gap {
+    let how = format!("`{step}` was killed, most likely for want of memory");
+    let cause = match diagnosis.cause {
+        Some(cause) => format!("{how}; {cause}"),
+        None => how,
+    };
+    gap(Nature::Memory, cause)
+        .with_hint(Nature::Memory.hint().map(str::to_owned))
+        .with_errors(diagnosis.errors)
+}
+
+fn timed_out(step: &str, timeout: Duration, diagnosis: Diagnosis) -> Gap {
+    let seconds = timeout.as_secs();
+    let cause = format!("`{step}` did not end: the build may take {seconds} s");
+    Gap::new(GapKind::Timeout, cause)
+        .with_hint(Some("a longer `build.timeout`".to_owned()))
+        .with_errors(diagnosis.errors)
+}
+
+fn not_started(step: &str, reason: &str) -> Gap {
+    let diagnosis = diagnosis::diagnose(reason);
+    let cause = diagnosis.explaining(&format!("`{step}` could not be started: {reason}"));
+    Gap::new(GapKind::Failed, cause).with_hint(diagnosis.hint)
+}
+
+/// Says where a step was kept from writing, if that is what its log tells.
+fn out_of_bounds(spec: &Spec, ended: &Ended, said: &str) -> Option<String> {
+    /// How a shell ends that was not allowed to run a program.
+    const NOT_EXECUTABLE: Ended = Ended::Code(126);
+    let confinement = spec.confinement.as_ref()?;
+    if *ended == NOT_EXECUTABLE {
+        return None;
+    }
+    let path = bounds::refused(said, &spec.cwd, &confinement.writable)?;
+    Some(format!(
+        "could not write to {}: a build may write only in its own folder, and package managers in their caches",
+        path.display()
+    ))
 }
 
 /// Makes the gap of a step that failed for a cause of this nature.
@@ -116,42 +156,66 @@ fn gap(nature: Nature, cause: String) -> Gap {
     }
 }
 
-/// Returns the program and its first argument, or the beginning of a shell's line: enough to know a step by.
+/// Returns the program and its first argument, or the beginning of a shell's text: enough to know a step by.
 fn short(spec: &Spec) -> String {
     let step = match spec.args.as_slice() {
         [flag, line, ..] if flag == "-c" => line.clone(),
         [first, ..] => format!("{} {first}", spec.program),
         [] => spec.program.clone(),
     };
-    step.chars().take(60).collect()
+    let words: Vec<&str> = step.split_whitespace().collect();
+    words.join(" ").chars().take(60).collect()
 }
 
-/// Fills a step's templates; its folder and environment are still to be set.
-fn spec(step: &Command, variables: &Variables) -> Result<Spec> {
-    let (program, args) = match fill(step, variables)? {
+/// Makes of a command of the matrix what is run: its templates filled, in the steps' folder and environment.
+pub(super) fn spec(
+    bench: &Bench<'_>,
+    command: &Command,
+    (variables, work): (&Variables, &Path),
+) -> Result<Spec> {
+    let words = words(fill(command, variables)?)?;
+    let env = environment(bench, variables)?;
+    Ok(bounded(bench, words, work, env))
+}
+
+/// Makes of program and arguments what is run: within the bounds of a build.
+fn bounded(
+    bench: &Bench<'_>,
+    (program, args): (String, Vec<String>),
+    cwd: &Path,
+    env: BTreeMap<String, String>,
+) -> Spec {
+    Spec {
+        program,
+        args,
+        cwd: cwd.to_owned(),
+        limits: limits::limits(bench.folder, bench.matrix.build.limits),
+        confinement: Some(bounds::confinement(bench, &env)),
+        env,
+        ..Spec::default()
+    }
+}
+
+/// Returns the program and its arguments.
+fn words(command: Command) -> Result<(String, Vec<String>)> {
+    match command {
         Command::Argv(argv) => {
             let mut words = argv.into_iter();
             let program = words.next();
             let program = program.ok_or_else(|| {
                 Error::new(Kind::Configuration, "a step of `build.steps` is empty")
             })?;
-            (program, words.collect())
+            Ok((program, words.collect()))
         }
-        Command::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line]),
-    };
-    Ok(Spec {
-        program,
-        args,
-        cwd: std::path::PathBuf::new(),
-        env: BTreeMap::new(),
-        cpus: Vec::new(),
-    })
+        Command::Shell(line) => Ok(("sh".to_owned(), vec!["-c".to_owned(), line])),
+    }
 }
 
 /// Returns the environment of every step: that of all children, the template's values, and the matrix's own.
 fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<String, String>> {
-    let mut env = process::base_environment();
+    let mut env = process::build_environment();
     env.extend(variables.environment());
+    set_temporary_folder(&mut env, &bench.folder.tmp);
     env.extend(kind::environment(bench));
     for (name, value) in &bench.matrix.build.env {
         let value = template::render(value, variables)
@@ -161,19 +225,64 @@ fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<Stri
     Ok(env)
 }
 
+/// Gives the steps a folder for what they need for a moment. Java has to be told apart, and these two do so quietly.
+fn set_temporary_folder(env: &mut BTreeMap<String, String>, folder: &Path) {
+    let folder = folder.to_string_lossy();
+    env.insert("TMPDIR".to_owned(), folder.clone().into_owned());
+    // The scripts that read these split them at every space.
+    if folder.contains(char::is_whitespace) {
+        return;
+    }
+    let own = format!("-Djava.io.tmpdir={folder}");
+    for name in ["MAVEN_OPTS", "GRADLE_OPTS"] {
+        let options = match env.get(name) {
+            Some(others) => format!("{others} {own}"),
+            None => own.clone(),
+        };
+        env.insert(name.to_owned(), options);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::outcome::Stage;
 
     fn step(words: &[&str]) -> Spec {
-        let argv = words.iter().map(|&word| word.to_owned()).collect();
-        spec(&Command::Argv(argv), &Variables::default()).unwrap()
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        let (program, args) = super::words(Command::Argv(words)).unwrap();
+        Spec {
+            program,
+            args,
+            ..Spec::default()
+        }
+    }
+
+    fn build() -> Build {
+        Build {
+            steps: Vec::new(),
+            binary: None,
+            inputs: Vec::new(),
+            patches: Vec::new(),
+            env: BTreeMap::new(),
+            network: true,
+            timeout: Duration::from_mins(10),
+            limits: crate::matrix::Limits {
+                memory: None,
+                disk: 20 << 30,
+                log: 64 << 20,
+            },
+            retry: crate::matrix::Retry {
+                attempts: 1,
+                wait: Duration::ZERO,
+            },
+            proof: None,
+        }
     }
 
     fn judged(words: &[&str], ended: &Ended, said: &str) -> Gap {
-        match failed(&step(words), ended, said, Duration::from_mins(10)) {
-            Stop::Gap(gap) => gap,
+        match failed(&step(words), ended, said, &build()) {
+            Stop::Gap(gap) | Stop::Limit(gap) => gap,
             Stop::Error(error) => panic!("{error}"),
         }
     }
@@ -253,25 +362,64 @@ mod tests {
     }
 
     #[test]
+    fn a_step_over_a_limit_is_not_the_gap_of_the_next_limit() {
+        let said = "error[E0432]: unresolved import `x`\n";
+        let over = Ended::OverLimit(process::Limit::Log);
+        match failed(&step(&["make"]), &over, said, &build()) {
+            Stop::Limit(gap) => assert_eq!(gap.errors, ["error[E0432]: unresolved import `x`"]),
+            Stop::Gap(_) | Stop::Error(_) => panic!("it is a matter of limits"),
+        }
+    }
+
+    #[test]
+    fn without_a_network_its_failure_is_the_matrixs_decision() {
+        let closed = Build {
+            network: false,
+            ..build()
+        };
+        let said = "error: failed to get `x`\n  Could not resolve host: y\n";
+        match failed(&step(&["cargo", "build"]), &Ended::Code(101), said, &closed) {
+            Stop::Gap(gap) => {
+                assert_eq!((gap.kind, gap.class), (GapKind::Failed, Class::Permanent));
+                assert!(
+                    gap.cause.contains("`[build] network = false`"),
+                    "{}",
+                    gap.cause
+                );
+            }
+            Stop::Limit(_) | Stop::Error(_) => panic!("it is a plain gap"),
+        }
+    }
+
+    #[test]
     fn a_missing_tool_is_the_machines_fault_and_a_missing_script_the_versions() {
         let missing = Ended::NotStarted("No such file or directory".to_owned());
-        match failed(&step(&["cmake", ".."]), &missing, "", Duration::ZERO) {
+        match failed(&step(&["cmake", ".."]), &missing, "", &build()) {
             Stop::Error(error) => {
                 assert_eq!(error.kind, Kind::Machine);
                 assert!(error.message.contains("`cmake`") && error.hint.is_some());
             }
-            Stop::Gap(gap) => panic!("{gap:?}"),
+            Stop::Gap(gap) | Stop::Limit(gap) => panic!("{gap:?}"),
         }
         assert_eq!(judged(&["./configure"], &missing, "").kind, GapKind::Failed);
+        let foreign = Ended::NotStarted("Exec format error (os error 8)".to_owned());
+        let gap = judged(&["./server"], &foreign, "");
+        assert_eq!(
+            gap.cause,
+            "`./server` could not be started: Exec format error (os error 8); it is no program for the processor of \
+             this machine"
+        );
+        assert!(gap.hint.is_some());
     }
 
     #[test]
     fn a_shell_line_is_one_argument() {
         let mut variables = Variables::default();
         variables.set("version", "1.2.3");
-        let spec = spec(&Command::Shell("echo {version} > x".to_owned()), &variables).unwrap();
+        let line = Command::Shell("echo {version} > x".to_owned());
+        let (program, args) = words(fill(&line, &variables).unwrap()).unwrap();
         assert_eq!(
-            (spec.program.as_str(), spec.args),
+            (program.as_str(), args),
             ("sh", vec!["-c".to_owned(), "echo 1.2.3 > x".to_owned()])
         );
     }

@@ -127,7 +127,8 @@ fn is_content(kind: fs::FileType) -> bool {
     kind.is_file() || kind.is_dir() || kind.is_symlink()
 }
 
-fn file_hash(path: &Path) -> io::Result<[u8; 32]> {
+/// Returns the SHA-256 of a file's bytes.
+pub(super) fn file_hash(path: &Path) -> io::Result<[u8; 32]> {
     let mut file = fs::File::open(path)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 << 10];

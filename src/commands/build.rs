@@ -38,6 +38,7 @@ async fn build_one(
         matrix.0.title
     ));
     let loaded = load(workplace, matrix, &arguments.selected).await?;
+    loaded.warn(|text| progress.say(text));
     let cells = loaded.expansion.cells.clone();
     let bench = Arc::new(Live::new(
         workplace,
@@ -82,6 +83,13 @@ fn line(id: &str, built: &Built) -> String {
                 .map_or(String::new(), |path| path.display().to_string());
             format!("built  {id}  {binary}")
         }
-        Built::Gap(gap) => format!("gap    {id}  {}: {}: {}", gap.stage, gap.kind, gap.cause),
+        Built::Gap(gap) => {
+            let said = format!("gap    {id}  {}", gap.in_one_line());
+            let advice = gap.advice().map(|advice| format!("       {advice}"));
+            std::iter::once(said)
+                .chain(advice)
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! `harness check`: is the matrix right, and why is each version in or out?
 
+use std::collections::BTreeSet;
+
 use super::{Loaded, load, matrices, print};
 use crate::cli::{CheckArgs, DataFormat, SchemaOf};
 use crate::error::{Error, Kind, Result};
@@ -7,7 +9,7 @@ use crate::exit::Exit;
 use crate::live;
 use crate::matrix::expand::Expansion;
 use crate::matrix::{Matrix, SourceKind, schema};
-use crate::version::Version;
+use crate::version::{Order, Parsed};
 use crate::workplace::Workplace;
 
 pub(super) fn schema(arguments: &CheckArgs) -> Result<Exit> {
@@ -49,36 +51,29 @@ fn text(loaded: &Loaded) -> String {
     let mut lines = vec![format!("{}: {}", matrix.file.display(), matrix.title)];
     lines.extend(warnings.iter().map(|warning| format!("warning: {warning}")));
     for (index, cell) in expansion.cells.iter().enumerate() {
-        let missing = expansion.missing.contains(&index);
-        let note = if missing {
-            "  (not in the source: will be a gap)"
-        } else {
-            ""
-        };
+        let mut note = String::new();
+        if expansion.missing.binary_search(&index).is_ok() {
+            note.push_str("  (not in the source: will be a gap)");
+        }
+        if let Some(why) = &cell.version.withdrawn {
+            note = format!("{note}  (withdrawn: {why})");
+        }
         lines.push(format!("  in   {}{note}", cell.id));
     }
-    lines.extend(stretches(expansion));
+    lines.extend(stretches(expansion, matrix.source.order));
     let (cells, out) = (expansion.cells.len(), expansion.left_out.len());
     lines.push(format!("{cells} cells in, {out} versions out"));
     lines.join("\n")
 }
 
 /// Returns a line for each stretch of versions that are left out for the same reason, none in between.
-fn stretches(expansion: &Expansion) -> Vec<String> {
-    let place = |name: &str| Version::semantic(name).and_then(|version| version.semver);
-    let kept: Vec<_> = expansion
-        .cells
-        .iter()
-        .filter_map(|cell| cell.version.semver.as_ref())
-        .collect();
+fn stretches(expansion: &Expansion, order: Order) -> Vec<String> {
+    let kept = expansion.cells.iter();
+    let kept: BTreeSet<Parsed> = kept.filter_map(|cell| cell.version.parsed(order)).collect();
+    let between = |low: Parsed, high: Parsed| low < high && kept.range(low..high).next().is_some();
     let same = |one: &(String, String), other: &(String, String)| {
-        let between = match (place(&one.0), place(&other.0)) {
-            (Some(low), Some(high)) => kept
-                .iter()
-                .any(|version| low < **version && **version < high),
-            (None, _) | (_, None) => false,
-        };
-        one.1 == other.1 && !between
+        let ends = order.parse(&one.0).zip(order.parse(&other.0));
+        one.1 == other.1 && !ends.is_some_and(|(low, high)| between(low, high))
     };
     let line = |stretch: &[(String, String)]| match stretch {
         [] => String::new(),

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::host;
 use crate::matrix::Matrix;
-use crate::process::{self, Ended, Spec};
+use crate::process::{self, Closing, Ended, Spec};
 use crate::source;
 use crate::workplace::Workplace;
 
@@ -46,6 +46,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &DoctorArgs) -> Result
     findings.push(disk(workplace));
     findings.push(counters());
     findings.push(processes().await);
+    findings.push(confinement().await);
     let files = workplace.default_matrices().unwrap_or_default();
     let matrices: Vec<Matrix> = files
         .iter()
@@ -273,7 +274,7 @@ async fn processes() -> Finding {
         args: vec!["-c".to_owned(), ":".to_owned()],
         cwd: std::env::temp_dir(),
         env: process::base_environment(),
-        cpus: Vec::new(),
+        ..Spec::default()
     };
     match process::capture(&spec, Duration::from_secs(10)).await {
         Ok(captured) if captured.ended == Ended::Code(0) => {
@@ -282,6 +283,32 @@ async fn processes() -> Finding {
         Ok(captured) => finding("processes", Grade::Bad, format!("sh: {:?}", captured.ended)),
         Err(error) => finding("processes", Grade::Bad, error.to_string()),
     }
+}
+
+/// Finds out how far a build can be kept from the rest of the machine.
+async fn confinement() -> Finding {
+    let support = process::confinement_support().await;
+    let (files, network) = (
+        if support.files {
+            "only in its own folder"
+        } else {
+            "wherever you may"
+        },
+        match support.network {
+            Closing::Whole => "closes all of it",
+            Closing::Tcp => "closes TCP alone",
+            Closing::Not => "does not close it",
+        },
+    );
+    let is_whole = support.files && support.network == Closing::Whole;
+    advise(
+        finding(
+            "builds",
+            if is_whole { Grade::Good } else { Grade::Note },
+            format!("write {files}; `network = false` {network}"),
+        ),
+        "files need Landlock (Linux 5.19, `lsm=…,landlock`), the network user namespaces or, for TCP, Linux 6.7",
+    )
 }
 
 /// Returns the programs to look for, those that the sources of the default matrices need among them.

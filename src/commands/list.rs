@@ -1,12 +1,15 @@
 //! `harness list`: the cells in order with their state.
 
+use std::collections::HashMap;
+
 use super::{load, matrices, print};
 use crate::cli::{DataFormat, ListArgs};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
-use crate::matrix::Matrix;
+use crate::matrix::{Compare, Matrix};
 use crate::pipeline;
+use crate::progress;
 use crate::version;
 use crate::workplace::Workplace;
 
@@ -16,16 +19,24 @@ struct Row {
     cell: String,
     state: String,
     predecessor: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date: Option<jiff::Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawn: Option<String>,
 }
 
 pub(super) async fn run(workplace: &Workplace, arguments: &ListArgs) -> Result<Exit> {
     for matrix in matrices(workplace, &arguments.selected)? {
         let journals = journal::list(&workplace.journals(&matrix.0.name));
         let run = journals.iter().find_map(|path| journal::read(path).ok());
+        let relation = match matrix.0.source.compare {
+            Compare::Lineage | Compare::Previous => "after",
+            Compare::Reference(_) => "against",
+        };
         let rows = rows(workplace, matrix, (arguments, run.as_ref())).await?;
         print(&match arguments.format {
             DataFormat::Json => serde_json::to_string_pretty(&rows).unwrap_or_default(),
-            DataFormat::Human => text(&rows, run.as_ref()),
+            DataFormat::Human => text(&rows, relation, run.as_ref()),
         })?;
     }
     Ok(Exit::Done)
@@ -36,68 +47,101 @@ async fn rows(
     matrix: (Matrix, String),
     (arguments, run): (&ListArgs, Option<&Run>),
 ) -> Result<Vec<Row>> {
+    let order = matrix.0.source.order;
     let loaded = load(workplace, matrix, &arguments.selected).await?;
-    let cells = &loaded.expansion.cells;
-    let pairs = version::pairs(cells, &|_| true);
-    let predecessor = |index: usize| {
-        pairs
-            .iter()
-            .find(|pair| pair.candidate == index)
-            .map(|pair| cells[pair.baseline].id.clone())
-    };
-    Ok(cells
+    loaded.warn(progress::line);
+    let expansion = &loaded.expansion;
+    let cells = &expansion.cells;
+    let pairs = version::pairs(cells, order, &expansion.compare, &|_| true);
+    let baselines: HashMap<usize, usize> = pairs
         .iter()
-        .enumerate()
-        .map(|(index, cell)| Row {
-            cell: cell.id.clone(),
-            state: state(&cell.id, loaded.expansion.missing.contains(&index), run),
-            predecessor: predecessor(index),
-        })
-        .collect())
-}
-
-/// Returns what the newest journal knows of a cell.
-fn state(id: &str, missing: bool, run: Option<&Run>) -> String {
-    let known = run.and_then(|run| {
-        let index = run.header.cells.iter().position(|cell| cell.id == id)?;
-        Some((run, index))
-    });
-    let Some((run, index)) = known else {
-        return if missing { "not in the source" } else { "new" }.to_owned();
-    };
-    if let Some(Built::Gap(gap)) = run.builds.get(&index) {
-        return format!("gap: {}: {}", gap.stage, gap.kind);
-    }
-    if let Some(gap) = run.given_up.get(&index) {
-        return format!("gap: {}: {}", gap.stage, gap.kind);
-    }
-    let samples = run
-        .sessions
-        .iter()
-        .flat_map(|session| &session.launches)
-        .filter(|launch| launch.cell == index && matches!(launch.outcome, Launched::Sample(_)))
-        .count();
-    match (samples, run.builds.contains_key(&index)) {
-        (0, false) => "planned".to_owned(),
-        (0, true) => "built".to_owned(),
-        (count, _) => format!("measured in {count} sessions"),
-    }
-}
-
-fn text(rows: &[Row], run: Option<&Run>) -> String {
-    let width = rows.iter().map(|row| row.cell.len()).max().unwrap_or(0);
-    let mut lines: Vec<String> = rows
-        .iter()
-        .map(|row| {
-            let after = row
-                .predecessor
-                .as_ref()
-                .map_or(String::new(), |name| format!("after {name}"));
-            format!("{:width$}  {:24}  {after}", row.cell, row.state)
-                .trim_end()
-                .to_owned()
-        })
+        .map(|pair| (pair.candidate, pair.baseline))
         .collect();
+    let known = run.map(Known::new);
+    let mut rows = Vec::new();
+    for (index, cell) in cells.iter().enumerate() {
+        let baseline = baselines.get(&index);
+        let missing = expansion.missing.binary_search(&index).is_ok();
+        let state = known.as_ref().and_then(|known| known.state(&cell.id));
+        let unknown = if missing { "not in the source" } else { "new" };
+        rows.push(Row {
+            cell: cell.id.clone(),
+            state: state.unwrap_or_else(|| unknown.to_owned()),
+            predecessor: baseline.map(|baseline| cells[*baseline].id.clone()),
+            date: cell.version.date,
+            withdrawn: cell.version.withdrawn.clone(),
+        });
+    }
+    Ok(rows)
+}
+
+/// What the newest journal knows.
+struct Known<'run> {
+    run: &'run Run,
+    places: HashMap<&'run str, usize>,
+    /// How many samples there are of each cell.
+    samples: Vec<usize>,
+}
+
+impl<'run> Known<'run> {
+    fn new(run: &'run Run) -> Self {
+        let cells = &run.header.cells;
+        let mut samples = vec![0; cells.len()];
+        let launches = run.sessions.iter().flat_map(|session| &session.launches);
+        for launch in launches.filter(|launch| matches!(launch.outcome, Launched::Sample(_))) {
+            if let Some(count) = samples.get_mut(launch.cell) {
+                *count += 1;
+            }
+        }
+        let names = cells.iter().map(|cell| cell.id.as_str());
+        Self {
+            run,
+            places: names.zip(0..).collect(),
+            samples,
+        }
+    }
+
+    /// Returns what it knows of a cell; none where that was no part of the run.
+    fn state(&self, id: &str) -> Option<String> {
+        let index = *self.places.get(id)?;
+        let built = self.run.builds.get(&index);
+        let given_up = self.run.given_up.get(&index);
+        Some(match (built, given_up, self.samples[index]) {
+            (Some(Built::Gap(gap)), _, _) | (_, Some(gap), _) => {
+                format!("gap: {}: {}", gap.stage, gap.kind)
+            }
+            (None, None, 0) => "planned".to_owned(),
+            (Some(Built::Artifact(_)), None, 0) => "built".to_owned(),
+            (_, None, count) => format!("measured in {count} sessions"),
+        })
+    }
+}
+
+fn text(rows: &[Row], relation: &str, run: Option<&Run>) -> String {
+    let width = rows.iter().map(|row| row.cell.len()).max().unwrap_or(0);
+    let dated = rows.iter().any(|row| row.date.is_some());
+    let line = |row: &Row| {
+        let mut notes = Vec::new();
+        if dated {
+            let date = row.date.map(|date| date.strftime("%Y-%m-%d").to_string());
+            notes.push(format!("{:10}", date.unwrap_or_default()));
+        }
+        let relative = row.predecessor.as_ref();
+        notes.extend(relative.map(|name| format!("{relation} {name}")));
+        notes.extend(
+            row.withdrawn
+                .as_ref()
+                .map(|why| format!("withdrawn: {why}")),
+        );
+        let line = format!(
+            "{:width$}  {:24}  {}",
+            row.cell,
+            row.state,
+            notes.join("  ")
+        );
+        line.trim_end().to_owned()
+    };
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
     if let Some(run) = run.filter(|run| run.summary.is_none()) {
         let left = pipeline::sessions_left(run);
         let spent: f64 = run.sessions.iter().map(|session| session.seconds).sum();

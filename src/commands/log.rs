@@ -8,6 +8,8 @@ use crate::cli::{LogArgs, LogOf};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
+use crate::outcome::Gap;
+use crate::progress;
 use crate::workplace::Workplace;
 
 pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
@@ -26,7 +28,7 @@ pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
         {
             Some(cell) => of_run(workplace, run, cell, arguments.of).or(built),
             None if built.is_some() => built,
-            None => return Err(unknown(run, &arguments.cell)),
+            None => return Err(unknown(run, &arguments.cell, "log")),
         },
     };
     let Some(log) = log else {
@@ -44,7 +46,22 @@ pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
         Error::new(Kind::Machine, format!("cannot read {}", log.display())).because(error)
     })?;
     print(&String::from_utf8_lossy(&bytes))?;
+    if let Some(gap) = run.ok().and_then(|run| gap(&run, &arguments.cell)) {
+        progress::line(&gap.in_one_line());
+        gap.advice()
+            .iter()
+            .for_each(|advice| progress::line(advice));
+    }
     Ok(Exit::Done)
+}
+
+/// Returns why a cell has no number, as far as the run knows.
+fn gap(run: &Run, id: &str) -> Option<Gap> {
+    let cell = run.header.cells.iter().position(|cell| cell.id == id)?;
+    match run.builds.get(&cell) {
+        Some(Built::Gap(gap)) => Some(gap.clone()),
+        Some(Built::Artifact(_)) | None => run.given_up.get(&cell).cloned(),
+    }
 }
 
 /// Returns the log of a cell that a run knows.
@@ -59,7 +76,8 @@ fn of_run(workplace: &Workplace, run: &Run, cell: usize, of: Option<LogOf>) -> O
         })
 }
 
-fn unknown(run: &Run, cell: &str) -> Error {
+/// The error for a cell that a run does not know, with what the verb could be given instead.
+pub(super) fn unknown(run: &Run, cell: &str, verb: &str) -> Error {
     let names: Vec<&str> = run
         .header
         .cells
@@ -74,7 +92,7 @@ fn unknown(run: &Run, cell: &str) -> Error {
         format!("there is no cell {cell} in {}", run.header.run),
     );
     match near {
-        Some(near) => error.hint(format!("harness log '{near}'")),
+        Some(near) => error.hint(format!("harness {verb} '{near}'")),
         None => error,
     }
 }

@@ -12,14 +12,18 @@ use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::matrix::Matrix;
 use crate::matrix::expand::{self, Expansion, Selection};
+use crate::process::{self, Closing};
 use crate::source;
 use crate::workplace::Workplace;
 
+mod ack;
 mod build;
 mod check;
+mod clean;
 mod doctor;
 mod list;
 mod log;
+mod past;
 mod report;
 mod run;
 
@@ -34,6 +38,8 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Check(arguments) => check::run(&workplace?, &arguments).await,
         Verb::Report(arguments) => report::run(&workplace?, &arguments),
         Verb::Log(arguments) => log::run(&workplace?, &arguments),
+        Verb::Ack(arguments) => ack::run(&workplace?, &arguments),
+        Verb::Clean(arguments) => clean::run(&workplace?, &arguments),
         Verb::Doctor(arguments) => doctor::run(&workplace?, &arguments).await,
     }
 }
@@ -52,8 +58,17 @@ pub struct Loaded {
     pub text: String,
     /// Its cells, and what was left out.
     pub expansion: Expansion,
-    /// What the source had to say.
+    /// What the source had to say, and what there is to say of the cells.
     pub warnings: Vec<String>,
+}
+
+impl Loaded {
+    /// Says each warning.
+    fn warn(&self, say: impl Fn(&str)) {
+        for warning in &self.warnings {
+            say(&format!("warning: {warning}"));
+        }
+    }
 }
 
 /// Returns the matrices that the command line means, each with its text, without asking any source yet.
@@ -75,6 +90,8 @@ fn matrices(workplace: &Workplace, selected: &Selected) -> Result<Vec<(Matrix, S
         .collect::<Result<_>>()?;
     let mut seen = BTreeSet::new();
     for (matrix, _) in &matrices {
+        // What cannot be meant by one of them is said before the first is begun.
+        selection(matrix, selected)?;
         if !seen.insert(&matrix.name) {
             return Err(Error::new(
                 Kind::Usage,
@@ -99,21 +116,38 @@ async fn load(
     (matrix, text): (Matrix, String),
     selected: &Selected,
 ) -> Result<Loaded> {
-    let selection = selection(selected)?;
+    let selection = selection(&matrix, selected)?;
     let wanted = selection.wanted.as_ref();
     let wanted = wanted.unwrap_or(&matrix.source.versions);
     let available = source::available(&matrix, wanted, &workplace.cache()).await?;
     let expansion = expand::expand(&matrix, &available.versions, &selection)?;
+    let mut warnings = [available.warnings, expansion.warnings.clone()].concat();
+    warnings.extend(build_warning(&matrix).await);
     Ok(Loaded {
         matrix,
         text,
         expansion,
-        warnings: available.warnings,
+        warnings,
     })
 }
 
-/// Makes a selection of the command line.
-fn selection(selected: &Selected) -> Result<Selection> {
+/// Returns what a user should know who wants builds kept from the network.
+async fn build_warning(matrix: &Matrix) -> Option<String> {
+    if matrix.build.network {
+        return None;
+    }
+    let what = match process::confinement_support().await.network {
+        Closing::Whole => return None,
+        Closing::Tcp => "this machine can close TCP alone to them: UDP stays open",
+        Closing::Not => "this machine has no way to keep them from it",
+    };
+    Some(format!(
+        "`[build] network = false` does not close the network to builds: {what}; `harness doctor` says why"
+    ))
+}
+
+/// Makes a selection of the command line, as a matrix reads it.
+fn selection(matrix: &Matrix, selected: &Selected) -> Result<Selection> {
     let versions: Vec<String> = selected
         .what
         .iter()
@@ -129,7 +163,7 @@ fn selection(selected: &Selected) -> Result<Selection> {
         wanted: if versions.is_empty() {
             None
         } else {
-            Some(expand::parse_selector(&versions)?)
+            Some(expand::parse_selector(&versions, matrix.source.order)?)
         },
         select: selected
             .select

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use super::past::Known;
 use super::print;
 use crate::cli::{Format, ReportArgs};
 use crate::error::{Error, Kind, Result};
@@ -16,7 +17,8 @@ pub(super) fn run(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit>
     let path = journal_of(workplace, arguments.of.as_deref())?;
     let run = journal::read(&path)?;
     let judgement = verdict::judge(&run);
-    let report = Report::new(&run, &judgement);
+    let known = Known::before(workplace, &run)?;
+    let report = Report::new(&run, &judgement, &known.past());
     match &arguments.output {
         Some(file) => workplace::write(file, &rendered(&report, arguments.format))?,
         None => show(&report, arguments.format)?,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use super::past::Known;
 use super::{Loaded, load, matrices};
 use crate::cli::RunArgs;
 use crate::error::{Error, Kind, Result};
@@ -52,10 +53,7 @@ async fn run_one(
         matrix.0.title
     ));
     let loaded = load(workplace, matrix, &selected(arguments)).await?;
-    loaded
-        .warnings
-        .iter()
-        .for_each(|warning| progress.say(&format!("warning: {warning}")));
+    loaded.warn(|text| progress.say(text));
     needs(&loaded.matrix)?;
     let header = header(workplace, &loaded, arguments).await?;
     let bench = Arc::new(Live::new(
@@ -116,7 +114,8 @@ fn end(
     let exit = exit_of(judgement);
     let summary = Record::Summary(summary(judgement, exit));
     recorder.run.apply(summary.clone());
-    let report = Report::new(&recorder.run, judgement);
+    let known = Known::before(workplace, &recorder.run)?;
+    let report = Report::new(&recorder.run, judgement, &known.past());
     let file = workplace
         .reports()
         .join(report_name(&recorder.run.header, arguments));
@@ -219,6 +218,8 @@ fn go_on(workplace: &Workplace, header: &Header, arguments: &RunArgs) -> Result<
 fn same_plan(one: &Header, other: &Header) -> bool {
     one.matrix.hash == other.matrix.hash
         && one.cells == other.cells
+        && one.order == other.order
+        && one.compare == other.compare
         && one.workload_key == other.workload_key
         && one.machine.class == other.machine.class
         && one.cpus == other.cpus
@@ -235,7 +236,6 @@ async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> 
     }
     let started = host::now();
     let seed = arguments.seed.unwrap_or_else(host::fresh_seed);
-    let commit = host::commit_of(&matrix.file);
     let time = started.strftime("%Y%m%dT%H%M%SZ");
     Ok(Header {
         schema: SCHEMA,
@@ -248,22 +248,7 @@ async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> 
         started,
         command: command_line(),
         seed,
-        matrix: MatrixFacts {
-            name: matrix.name.clone(),
-            title: matrix.title.clone(),
-            file: matrix
-                .file
-                .strip_prefix(&workplace.root)
-                .unwrap_or(&matrix.file)
-                .to_owned(),
-            hash: hash(&format!(
-                "{}\0{:?}",
-                loaded.text,
-                live::environment(&matrix.start)
-            )),
-            modified: commit.as_ref().is_some_and(|(_, modified)| *modified),
-            commit: commit.map(|(commit, _)| commit),
-        },
+        matrix: matrix_facts(workplace, loaded),
         workload: matrix.load.clone(),
         check: matrix.check.clone(),
         workload_key: workload_key(matrix),
@@ -277,8 +262,25 @@ async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> 
                 .or_else(|| matrix.start.cpus.clone()),
             arguments.load_cpus.clone(),
         )?,
+        order: matrix.source.order,
+        compare: loaded.expansion.compare.clone(),
         cells: loaded.expansion.cells.clone(),
     })
+}
+
+fn matrix_facts(workplace: &Workplace, loaded: &Loaded) -> MatrixFacts {
+    let matrix = &loaded.matrix;
+    let commit = host::commit_of(&matrix.file);
+    let relative = matrix.file.strip_prefix(&workplace.root);
+    let environment = live::environment(&matrix.start);
+    MatrixFacts {
+        name: matrix.name.clone(),
+        title: matrix.title.clone(),
+        file: relative.unwrap_or(&matrix.file).to_owned(),
+        hash: hash(&format!("{}\0{environment:?}", loaded.text)),
+        modified: commit.as_ref().is_some_and(|(_, modified)| *modified),
+        commit: commit.map(|(commit, _)| commit),
+    }
 }
 
 /// Returns the command line as typed, the program by its bare name.

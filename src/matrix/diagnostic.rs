@@ -146,7 +146,7 @@ pub(super) fn nearest<'a>(
 }
 
 /// Returns "did you mean `…`?" where a candidate is near.
-pub(super) fn did_you_mean<'a>(
+pub(crate) fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {

@@ -1,11 +1,11 @@
 //! From a matrix and the versions that its source has to the cells that are measured, and why the others are not. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::diagnostic::{did_you_mean, nearest};
-use super::{Axis, Matrix, Range, Select, Wanted, values};
+use super::{Axis, Compare, Matrix, Range, Select, Wanted, values};
 use crate::error::{Error, Kind, Result};
-use crate::version::{self, Cell, Order, Version};
+use crate::version::{self, Cell, List, Order, Parsed, Unlisted, Version};
 
 /// What the command line wants of a matrix. Nothing given is what the matrix says itself.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,14 +33,19 @@ pub struct Expansion {
     pub missing: Vec<usize>,
     /// Versions, or cells, that are left out, and why.
     pub left_out: Vec<(String, String)>,
+    /// Which version each is compared with; the reference by the name that its cells have.
+    pub compare: Compare,
+    /// What a user should know of them.
+    pub warnings: Vec<String>,
 }
 
-/// Reads versions as the command line gives them: nothing for all, one range (`^18`, `20.0.0..22.0.0`), or names.
-pub fn parse_selector(words: &[String]) -> Result<Wanted> {
+/// Reads versions as the command line gives them, for a matrix in that order: nothing for all, one range (`^18`,
+/// `20.0.0..22.0.0`), or names.
+pub fn parse_selector(words: &[String], order: Order) -> Result<Wanted> {
     match words {
         [] => Ok(Wanted::All),
-        [only] if is_range(only) => {
-            let range = values::range(only).map_err(|wrong| {
+        [only] if is_range(only, order) => {
+            let range = values::range(only, order).map_err(|wrong| {
                 let message = format!("`{only}` {}", wrong.what);
                 Error::new(Kind::Usage, message)
                     .because(wrong.why)
@@ -48,7 +53,7 @@ pub fn parse_selector(words: &[String]) -> Result<Wanted> {
             });
             range.map(Wanted::Range)
         }
-        names => match names.iter().find(|name| is_range(name)) {
+        names => match names.iter().find(|name| is_range(name, order)) {
             Some(range) => {
                 let message = format!("`{range}` is a range among {} words", names.len());
                 let hint = "give one range, in quotes if it has spaces, or the names of versions";
@@ -68,13 +73,13 @@ pub fn parse_select(word: &str) -> Result<Select> {
     })
 }
 
-fn is_range(word: &str) -> bool {
+fn is_range(word: &str, order: Order) -> bool {
     let wildcard = || word.split('.').any(|part| ["*", "x", "X"].contains(&part));
-    let operator = word.starts_with(['^', '~', '=', '<', '>', '*']);
+    let operator = word.starts_with(['^', '~', '=', '<', '>', '*', '!']);
     operator
         || word.contains("..")
         || word.contains(',')
-        || (wildcard() && values::range(word).is_ok())
+        || (wildcard() && values::range(word, order).is_ok())
 }
 
 /// Makes the cells of a matrix from the versions that its source has, in the source's order.
@@ -82,7 +87,9 @@ fn is_range(word: &str) -> bool {
 /// It is an error if no version or no combination of axis values is left, or if the selection names what there is not.
 pub fn expand(matrix: &Matrix, available: &[Version], selection: &Selection) -> Result<Expansion> {
     let mut chooser = Chooser::new(matrix, available, selection);
-    let versions = chooser.versions()?;
+    let mut versions = chooser.versions()?;
+    let compare = chooser.add_reference(&mut versions)?;
+    chooser.find_parents(&mut versions);
     let mut left_out = chooser.left_out;
     let mut cells = Vec::new();
     let mut missing = Vec::new();
@@ -93,7 +100,7 @@ pub fn expand(matrix: &Matrix, available: &[Version], selection: &Selection) -> 
                 left_out.push((cell.id, "skipped".to_owned()));
                 continue;
             }
-            if !entry.exists {
+            if entry.place.is_none() {
                 missing.push(cells.len());
             }
             cells.push(cell);
@@ -104,10 +111,26 @@ pub fn expand(matrix: &Matrix, available: &[Version], selection: &Selection) -> 
         return Err(Error::new(Kind::Usage, message).hint("leave out one `--skip`"));
     }
     Ok(Expansion {
+        warnings: warnings(&versions, &cells, (matrix.source.order, &compare)),
         cells,
         missing,
         left_out,
+        compare,
     })
+}
+
+/// Says which versions were taken back, and where no two will be compared although there are two.
+fn warnings(entries: &[Entry], cells: &[Cell], (order, compare): (Order, &Compare)) -> Vec<String> {
+    let withdrawn = entries.iter().filter_map(|entry| {
+        let why = entry.version.withdrawn.as_ref()?;
+        Some(format!("{} is withdrawn: {why}", entry.version.name))
+    });
+    let alone = order == Order::Topo
+        && entries.len() > 1
+        && version::pairs(cells, order, compare, &|_| true).is_empty();
+    let nothing = "no two versions will be compared: none grew out of another by first parents; \
+                   `compare = \"previous\"` in `[source]` compares each with the one before it";
+    withdrawn.chain(alone.then(|| nothing.to_owned())).collect()
 }
 
 fn cell(version: &Version, axes: &BTreeMap<String, String>, order: &[Axis]) -> Cell {
@@ -128,8 +151,8 @@ fn cell(version: &Version, axes: &BTreeMap<String, String>, order: &[Axis]) -> C
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
     version: Version,
-    /// Whether the source has it.
-    exists: bool,
+    /// Its place in the source's list; none if the source does not have it.
+    place: Option<usize>,
 }
 
 struct Chooser<'a> {
@@ -137,21 +160,38 @@ struct Chooser<'a> {
     available: &'a [Version],
     selection: &'a Selection,
     wanted: &'a Wanted,
+    /// Those that have a place in the matrix's order.
+    list: List,
+    /// The places of those that the command line skips.
+    skipped: HashSet<usize>,
     left_out: Vec<(String, String)>,
 }
 
 impl<'a> Chooser<'a> {
     fn new(matrix: &'a Matrix, available: &'a [Version], selection: &'a Selection) -> Self {
+        let order = matrix.source.order;
+        let (list, placeless) = List::new(available, order);
+        let list = match &matrix.source.versions {
+            // The matrix's own names are an order; those typed on the command line are not.
+            Wanted::Names(names) if order == Order::Listed => list.led_by(names),
+            Wanted::Names(_) | Wanted::All | Wanted::Range(_) => list,
+        };
+        let skipped = selection.skip.iter().filter_map(|word| list.find(word));
+        let placeless = placeless.into_iter();
         Self {
             matrix,
             available,
             selection,
             wanted: selection.wanted.as_ref().unwrap_or(&matrix.source.versions),
-            left_out: Vec::new(),
+            skipped: skipped.collect(),
+            list,
+            left_out: placeless
+                .map(|name| (name, order.no_place().to_owned()))
+                .collect(),
         }
     }
 
-    /// Returns the versions that are measured, in order.
+    /// Returns the versions that are selected, in order.
     fn versions(&mut self) -> Result<Vec<Entry>> {
         self.check_skip()?;
         let entries = self.wanted()?;
@@ -159,7 +199,7 @@ impl<'a> Chooser<'a> {
         let entries = self.select(entries)?;
         let entries = self.keep_last(entries, self.selection.last, "--last");
         let entries = self.keep_last(entries, self.selection.limit, "--limit");
-        if entries.iter().any(|entry| entry.exists) {
+        if entries.iter().any(|entry| entry.place.is_some()) {
             Ok(entries)
         } else {
             Err(self.nothing_selected(&entries))
@@ -168,58 +208,60 @@ impl<'a> Chooser<'a> {
 
     /// Returns the wanted versions in order, with those that are asked for by name and do not exist.
     fn wanted(&mut self) -> Result<Vec<Entry>> {
-        let order = self.matrix.source.order;
-        let (versions, placeless) = version::order(self.available, order);
-        for name in placeless {
-            self.leave_out(&name, "not a semantic version");
-        }
-        let mut kept = Vec::new();
-        for version in versions {
-            match version::unwanted(&version, self.wanted, self.matrix.source.prerelease) {
-                Some(why) => self.leave_out(&version.name, why),
-                None => kept.push(version),
-            }
-        }
         match self.wanted {
-            Wanted::All | Wanted::Range(_) => Ok(kept.into_iter().map(Entry::existing).collect()),
-            Wanted::Names(names) => self.named(names, &kept),
+            Wanted::All => self.in_range(None),
+            Wanted::Range(range) => self.in_range(Some(range)),
+            Wanted::Names(names) => self.named(names),
         }
     }
 
-    fn named(&self, names: &[String], existing: &[Version]) -> Result<Vec<Entry>> {
-        let mut entries: Vec<Entry> = Vec::new();
-        for name in names {
-            let found = existing.iter().find(|version| version.name == *name);
-            let found = found.or_else(|| {
-                let same = |version: &&Version| version::same_version(&version.name, name);
-                existing.iter().find(same)
-            });
-            let entry = match found {
-                Some(version) => Entry::existing(version.clone()),
-                None => self.missing(name)?,
-            };
-            if !entries.contains(&entry) {
-                entries.push(entry);
+    fn in_range(&mut self, range: Option<&Range>) -> Result<Vec<Entry>> {
+        let prerelease = self.matrix.source.prerelease;
+        let reasons = self.list.unwanted(range, prerelease);
+        let reasons = reasons.map_err(|unlisted| self.unlisted(unlisted))?;
+        let mut entries = Vec::new();
+        for (place, reason) in reasons.into_iter().enumerate() {
+            match reason {
+                Some(why) => self.leave_out(&self.list.versions[place].name.clone(), &why),
+                None => entries.push(self.at(place)),
             }
-        }
-        if self.matrix.source.order == Order::Semver {
-            entries.sort_by(|a, b| a.version.semver.cmp(&b.version.semver));
-        } else {
-            entries.sort_by_key(|entry| self.place_in_list(&entry.version.name));
         }
         Ok(entries)
     }
 
-    /// The matrix's own names are an order; those typed on the command line are not.
-    fn place_in_list(&self, name: &str) -> usize {
-        let list: Vec<&str> = match &self.matrix.source.versions {
-            Wanted::Names(names) => names.iter().map(String::as_str).collect(),
-            Wanted::All | Wanted::Range(_) => self.names().collect(),
-        };
-        let place = list
-            .iter()
-            .position(|listed| version::same_version(listed, name));
-        place.unwrap_or(list.len())
+    fn at(&self, place: usize) -> Entry {
+        Entry {
+            version: self.list.versions[place].clone(),
+            place: Some(place),
+        }
+    }
+
+    fn named(&mut self, names: &[String]) -> Result<Vec<Entry>> {
+        let mut asked = vec![false; self.list.versions.len()];
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut seen = HashSet::new();
+        for name in names.iter().filter(|name| seen.insert(name.as_str())) {
+            match self.list.find(name) {
+                Some(place) if std::mem::replace(&mut asked[place], true) => {}
+                Some(place) => entries.push(self.at(place)),
+                None => entries.push(self.missing(name)?),
+            }
+        }
+        for (place, _) in asked.iter().enumerate().filter(|(_, asked)| !**asked) {
+            self.leave_out(&self.list.versions[place].name.clone(), "not asked for");
+        }
+        self.sort(&mut entries);
+        Ok(entries)
+    }
+
+    /// Puts entries in order; those that do not exist where their names have a place, else last.
+    fn sort(&self, entries: &mut [Entry]) {
+        let order = self.matrix.source.order;
+        if order.is_by_name() {
+            entries.sort_by_cached_key(|entry| entry.version.parsed(order));
+        } else if order != Order::Listed || self.selection.wanted.is_some() {
+            entries.sort_by_key(|entry| entry.place.unwrap_or(usize::MAX));
+        }
     }
 
     fn names(&self) -> impl Iterator<Item = &'a str> {
@@ -227,40 +269,121 @@ impl<'a> Chooser<'a> {
     }
 
     fn missing(&self, name: &str) -> Result<Entry> {
-        let version = if self.matrix.source.order == Order::Semver {
-            Version::semantic(name)
-        } else {
-            Some(Version::listed(name))
+        let order = self.matrix.source.order;
+        let version = Version::semantic(name).filter(|_| order == Order::Semver);
+        let entry = Entry {
+            version: version.unwrap_or_else(|| Version::listed(name)),
+            place: None,
         };
-        let entry = version.map(|version| Entry {
-            version,
-            exists: false,
-        });
-        entry.ok_or_else(|| {
-            let message =
-                format!("`{name}` is not a version, and has no place in the order `semver`");
-            let error = Error::new(Kind::Usage, message);
-            match self.suggestions(name).as_slice() {
-                [] => error.hint(format!(
-                    "give a whole version, or a range such as `^{name}`"
-                )),
-                near => error.hint(format!("{}, or a range such as `^{name}`", near.join(", "))),
-            }
+        if !order.is_by_name() || order.parse(name).is_some() {
+            return Ok(entry);
+        }
+        let message = format!(
+            "`{name}` is not a version, and has no place in the order `{}`",
+            order.name()
+        );
+        let error = Error::new(Kind::Usage, message);
+        let range = values::instead_of(name, order);
+        Err(match self.suggestions(name).as_slice() {
+            [] => error.hint(format!("give a whole version, or {range}")),
+            near => error.hint(format!("{}, or {range}", near.join(", "))),
         })
     }
 
-    fn skip(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
-        let skipped = |entry: &Entry| {
-            let names = self.selection.skip.iter();
-            names
-                .clone()
-                .any(|name| version::same_version(name, &entry.version.name))
+    /// Adds the version that all others are compared with: it is measured whatever else is selected.
+    fn add_reference(&mut self, entries: &mut Vec<Entry>) -> Result<Compare> {
+        let Compare::Reference(word) = &self.matrix.source.compare else {
+            return Ok(self.matrix.source.compare.clone());
         };
+        let found = self.list.find(word);
+        let reference = self.at(found.ok_or_else(|| self.no_reference(word))?);
+        if self.is_skipped(&reference) {
+            let message = format!("`--skip` leaves out the reference {word}");
+            return Err(Error::new(Kind::Usage, message)
+                .because("all others are compared with it")
+                .hint("leave out that `--skip`, or change `reference` in `[source]`"));
+        }
+        let name = reference.version.name.clone();
+        if entries.iter().all(|entry| entry.place != found) {
+            self.left_out.retain(|(left, _)| *left != name);
+            let after = |entry: &Entry| entry.place.is_some() && entry.place > found;
+            let index = entries.iter().position(after).unwrap_or(entries.len());
+            entries.insert(index, reference);
+        }
+        Ok(Compare::Reference(name))
+    }
+
+    /// Makes the parent of each version the nearest of those that are selected.
+    fn find_parents(&self, entries: &mut [Entry]) {
+        if self.matrix.source.order != Order::Topo {
+            return;
+        }
+        let chosen = entries.iter().filter_map(|entry| entry.place).collect();
+        let nearest = self.list.nearest_chosen(&chosen);
+        for entry in entries {
+            let parent = entry.place.and_then(|place| nearest[place]);
+            entry.version.parent = parent.map(|parent| self.list.versions[parent].name.clone());
+        }
+    }
+
+    fn no_reference(&self, name: &str) -> Error {
+        let message = format!("the source does not have the reference {name}");
+        let error =
+            Error::new(Kind::Configuration, message).because("all others are compared with it");
+        error.hint(match self.suggestions(name).as_slice() {
+            [] => "change `reference` in `[source]`; `harness list` shows what there is".to_owned(),
+            near => format!(
+                "change `reference` in `[source]`, to one of the nearest: {}",
+                near.join(", ")
+            ),
+        })
+    }
+
+    /// The error for a range whose ends are not in the list, or not in its order.
+    fn unlisted(&self, unlisted: Unlisted) -> Error {
+        let (kind, place) = match self.selection.wanted {
+            Some(_) => (Kind::Usage, ""),
+            None => (Kind::Configuration, " in `versions` of `[source]`"),
+        };
+        match unlisted {
+            Unlisted::Missing(end) => {
+                let message =
+                    format!("the source does not have `{end}`, an end of the range{place}");
+                let order = self.matrix.source.order.name();
+                let why = format!("in the order `{order}` a range goes by places in the list");
+                let error = Error::new(kind, message).because(why);
+                let error = self
+                    .available_in_words()
+                    .into_iter()
+                    .fold(error, Error::because);
+                let suggestion = did_you_mean(&end, self.names());
+                let other = || "name two versions that the source has".to_owned();
+                error.hint(suggestion.unwrap_or_else(other))
+            }
+            Unlisted::Backwards(first, last) => {
+                let message = format!("the range `{first}..{last}`{place} is empty");
+                let why = format!("`{first}` comes after `{last}` in the list");
+                let hint = format!("write \"{last}..{first}\"");
+                Error::new(kind, message).because(why).hint(hint)
+            }
+        }
+    }
+
+    fn skip(&mut self, entries: Vec<Entry>) -> Vec<Entry> {
+        let skipped = |entry: &Entry| self.is_skipped(entry);
         let (out, kept): (Vec<_>, Vec<_>) = entries.into_iter().partition(skipped);
         for entry in out {
             self.leave_out(&entry.version.name, "skipped");
         }
         kept
+    }
+
+    fn is_skipped(&self, entry: &Entry) -> bool {
+        let same = |word: &String| self.list.order.same(word, &entry.version.name);
+        match entry.place {
+            Some(place) => self.skipped.contains(&place),
+            None => self.selection.skip.iter().any(same),
+        }
     }
 
     /// Versions that do not exist are no part of the selection: they stay, to be shown as gaps.
@@ -270,20 +393,20 @@ impl<'a> Chooser<'a> {
             (None, Some(_)) => Select::All,
             (None, None) => self.matrix.source.select,
         };
-        if select.needs_lines() && self.matrix.source.order == Order::Listed {
-            let message = "versions in the order `listed` have no lines to select the last of";
+        let order = self.matrix.source.order;
+        if select.needs_lines() && !order.has_lines() {
+            let message = format!(
+                "versions in the order `{}` have no lines to select the last of",
+                order.name()
+            );
             return Err(Error::new(Kind::Usage, message).hint("select with `last:N` or `every:N`"));
         }
-        let existing = entries.iter().filter(|entry| entry.exists);
-        let existing: Vec<Version> = existing.map(|entry| entry.version.clone()).collect();
-        let mut reasons = version::select(&existing, select).into_iter();
+        let existing = entries.iter().filter(|entry| entry.place.is_some());
+        let existing: Vec<&Version> = existing.map(|entry| &entry.version).collect();
+        let mut reasons = version::select(&existing, order, select).into_iter();
         let mut kept = Vec::new();
         for entry in entries {
-            let reason = if entry.exists {
-                reasons.next().flatten()
-            } else {
-                None
-            };
+            let reason = entry.place.and_then(|_| reasons.next().flatten());
             match reason {
                 Some(why) => self.leave_out(&entry.version.name, why),
                 None => kept.push(entry),
@@ -320,11 +443,11 @@ impl<'a> Chooser<'a> {
         let pairs: Vec<String> = self.matrix.axes.iter().flat_map(pairs_of).collect();
         for word in &self.selection.skip {
             let name = word.split(' ').next().unwrap_or_default();
-            let version = self.names().any(|version| {
-                version::same_version(version, name)
-                    || version == word
-                    || word.starts_with(&format!("{version} "))
-            });
+            let version = self.list.find(name).is_some()
+                || self.names().any(|version| {
+                    let rest = word.strip_prefix(version);
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+                });
             let named = matches!(self.wanted, Wanted::Names(names) if names.contains(word));
             if version || named || pairs.contains(word) {
                 continue;
@@ -382,16 +505,19 @@ impl<'a> Chooser<'a> {
     }
 
     fn available_in_words(&self) -> Option<String> {
-        let (versions, _) = version::order(self.available, self.matrix.source.order);
-        let first = &versions.first()?.name;
-        let last = &versions.last()?.name;
+        let first = &self.list.versions.first()?.name;
+        let last = &self.list.versions.last()?.name;
         Some(format!("the source's versions go from {first} to {last}"))
     }
 
     fn ask_for(&self, verb: &str) -> String {
         let word = match self.wanted {
             Wanted::Names(names) => names.first().cloned(),
-            Wanted::Range(Range::Between(first, _)) => Some(first.to_string()),
+            Wanted::Range(Range::Between(first, _)) => Some(first.clone()),
+            Wanted::Range(Range::Specifiers(specifiers)) => {
+                specifiers.first().map(|one| one.version().to_string())
+            }
+            Wanted::Range(Range::Compared(all)) => all.first().map(|(_, name)| name.clone()),
             Wanted::Range(Range::Requirement(requirement)) => {
                 requirement.comparators.first().map(|comparator| {
                     let or_zero = Option::unwrap_or_default;
@@ -416,26 +542,23 @@ impl<'a> Chooser<'a> {
 
     /// Returns up to four available versions around a version, or the one nearest to a word.
     fn suggestions(&self, word: &str) -> Vec<String> {
-        let (mut versions, _) = version::order(self.available, Order::Semver);
-        let Some(pivot) = Version::semantic(word) else {
+        let order = self.matrix.source.order;
+        let Some(pivot) = order.parse(word) else {
             let near = nearest(word, self.names());
             return near.map(str::to_owned).into_iter().collect();
         };
-        let prerelease = self.matrix.source.prerelease
-            || pivot.parsed().is_some_and(|pivot| !pivot.pre.is_empty());
-        versions.retain(|version| version::unwanted(version, &Wanted::All, prerelease).is_none());
-        let after = versions.partition_point(|version| version.semver < pivot.semver);
-        let around = &versions[after.saturating_sub(2)..versions.len().min(after + 2)];
-        around.iter().map(|version| version.name.clone()).collect()
-    }
-}
-
-impl Entry {
-    fn existing(version: Version) -> Self {
-        Self {
-            version,
-            exists: true,
-        }
+        let prerelease = self.matrix.source.prerelease || pivot.is_prerelease();
+        let versions = self.available.iter().filter_map(|version| {
+            let parsed = version.parsed(order)?;
+            let usual = version.withdrawn.is_none() && (prerelease || !parsed.is_prerelease());
+            usual.then_some((parsed, &version.name))
+        });
+        let versions: BTreeSet<(Parsed, &String)> = versions.collect();
+        let before = versions.iter().rev().filter(|(parsed, _)| *parsed < pivot);
+        let after = versions.iter().filter(|(parsed, _)| *parsed >= pivot);
+        let mut near: Vec<&(Parsed, &String)> = before.take(2).chain(after.take(2)).collect();
+        near.sort();
+        near.into_iter().map(|(_, name)| (*name).clone()).collect()
     }
 }
 
@@ -563,7 +686,7 @@ mod tests {
 
     fn asked(words: &[&str]) -> Selection {
         Selection {
-            wanted: Some(parse_selector(&strings(words)).unwrap()),
+            wanted: Some(parse_selector(&strings(words), Order::Semver).unwrap()),
             ..Selection::default()
         }
     }
@@ -701,9 +824,190 @@ mod tests {
         );
     }
 
+    /// A matrix of Python packages.
+    fn python(source: &str) -> Matrix {
+        let text = format!(
+            "schema = 2\n[source]\npypi.package = \"flask\"\n{source}\n[start]\ncmd = [\"{{binary}}\"]\n"
+        );
+        parse(&text, Path::new("/m/flask.toml"), None).unwrap()
+    }
+
+    fn asked_in(order: Order, words: &[&str]) -> Selection {
+        Selection {
+            wanted: Some(parse_selector(&strings(words), order).unwrap()),
+            ..Selection::default()
+        }
+    }
+
+    #[test]
+    fn another_order_has_its_own_names_ranges_and_lines() {
+        let matrix = python("versions = \">=2, <4\"\nselect = \"last-per-major\"");
+        let available = ["3.1", "2.0", "3.0rc1", "2004d", "2.1.0", "3.2.dev1", "4.0"];
+        let expansion = expand(&matrix, &listed(&available), &Selection::default()).unwrap();
+        assert_eq!(ids(&expansion), ["2.1.0", "3.1"]);
+        let expected = [
+            ("2004d", "not a version of PEP 440"),
+            ("3.0rc1", "pre-release"),
+            ("3.2.dev1", "pre-release"),
+            ("4.0", "outside the range"),
+            ("2.0", "not the last of its line"),
+        ];
+        assert_eq!(left_out(&expansion), expected);
+        let named = asked_in(Order::Pep440, &["2.1", "v3.0.0.RC1", "3.0.5"]);
+        let expansion = expand(&matrix, &listed(&available), &named).unwrap();
+        assert_eq!(ids(&expansion), ["2.1.0", "3.0rc1", "3.0.5"]);
+        assert_eq!(expansion.missing, [2]);
+        let ends = asked_in(Order::Pep440, &["2.0.5..3.0rc1"]);
+        let expansion = expand(&matrix, &listed(&available), &ends).unwrap();
+        assert_eq!(ids(&expansion), ["2.1.0", "3.0rc1"]);
+    }
+
+    #[test]
+    fn a_withdrawn_version_is_measured_only_by_name_and_with_a_warning() {
+        let mut available = listed(&["1.0.0", "1.1.0", "1.2.0"]);
+        available[1].withdrawn = Some("yanked".to_owned());
+        let matrix = matrix("", "");
+        let expansion = expand(&matrix, &available, &Selection::default()).unwrap();
+        assert_eq!(ids(&expansion), ["1.0.0", "1.2.0"]);
+        assert_eq!(left_out(&expansion), [("1.1.0", "withdrawn: yanked")]);
+        assert!(expansion.warnings.is_empty());
+        let expansion = expand(&matrix, &available, &asked(&["1.0.0", "1.1.0"])).unwrap();
+        assert_eq!(ids(&expansion), ["1.0.0", "1.1.0"]);
+        assert_eq!(expansion.warnings, ["1.1.0 is withdrawn: yanked"]);
+    }
+
+    #[test]
+    fn the_reference_is_measured_whatever_is_selected() {
+        let matrix = matrix(
+            "compare = \"reference\"\nreference = \"v0.14.1\"\nversions = \"^1\"",
+            "",
+        );
+        let selection = Selection {
+            limit: Some(2),
+            ..Selection::default()
+        };
+        let expansion = expanded(&matrix, &selection);
+        assert_eq!(ids(&expansion), ["0.14.1", "1.9.1", "1.10.0"]);
+        assert_eq!(expansion.compare, Compare::Reference("0.14.1".to_owned()));
+        assert!(
+            !left_out(&expansion)
+                .iter()
+                .any(|(name, _)| *name == "0.14.1")
+        );
+        let expansion = expanded(&matrix, &asked(&["0.14.1", "2.0.0-rc.1"]));
+        assert_eq!(ids(&expansion), ["0.14.1", "2.0.0-rc.1"]);
+
+        let skipped = Selection {
+            skip: strings(&["0.14.1"]),
+            ..Selection::default()
+        };
+        let messages = [
+            refused(&matrix, &AVAILABLE, &skipped),
+            refused(&matrix, &AVAILABLE[2..], &Selection::default()),
+        ];
+        insta::assert_snapshot!(messages.join("\n\n"), @r"
+        `--skip` leaves out the reference v0.14.1
+          because: all others are compared with it
+          try: leave out that `--skip`, or change `reference` in `[source]`
+
+        the source does not have the reference v0.14.1
+          because: all others are compared with it
+          try: change `reference` in `[source]`, to one of the nearest: 0.14.2, 1.9.0
+        ");
+    }
+
+    /// A matrix of commits, and these commits, each after the one before it.
+    fn commits(source: &str, names: &[&str]) -> (Matrix, Vec<Version>) {
+        let text = format!(
+            "schema = 2\n[source]\n{source}\ngit.repository = \".\"\ngit.commits = \"a..b\"\n\
+             [build]\nbinary = \"x\"\n[start]\ncmd = [\"{{binary}}\"]\n"
+        );
+        let mut versions = listed(names);
+        for (place, name) in (1..).zip(&names[..names.len().saturating_sub(1)]) {
+            versions[place].parent = Some((*name).to_owned());
+        }
+        let matrix = parse(&text, Path::new("/m/git.toml"), None).unwrap();
+        (matrix, versions)
+    }
+
+    #[test]
+    fn a_span_of_commits_goes_by_their_places_and_skipped_parents_are_passed_over() {
+        let (matrix, versions) = commits("select = \"every:2\"", &["b0", "a1", "d2", "c3", "e4"]);
+        let expansion = expand(&matrix, &versions, &Selection::default()).unwrap();
+        assert_eq!(ids(&expansion), ["b0", "d2", "e4"]);
+        let parents = expansion
+            .cells
+            .iter()
+            .map(|cell| cell.version.parent.as_deref());
+        assert_eq!(parents.collect::<Vec<_>>(), [None, Some("b0"), Some("d2")]);
+        let expansion = expand(&matrix, &versions, &asked_in(Order::Topo, &["a1..c3"])).unwrap();
+        assert_eq!(ids(&expansion), ["a1", "d2", "c3"]);
+        assert_eq!(expansion.cells[0].version.parent, None);
+        let refused = |words: &[&str]| {
+            let selection = asked_in(Order::Topo, words);
+            expand(&matrix, &versions, &selection)
+                .unwrap_err()
+                .to_string()
+        };
+        let messages = [
+            refused(&["a1..c4"]),
+            refused(&["a1..main"]),
+            refused(&["c3..a1"]),
+        ];
+        insta::assert_snapshot!(messages.join("\n\n"), @r#"
+        the source does not have `c4`, an end of the range
+          because: in the order `topo` a range goes by places in the list
+          because: the source's versions go from b0 to e4
+          try: did you mean `c3`?
+
+        the source does not have `main`, an end of the range
+          because: in the order `topo` a range goes by places in the list
+          because: the source's versions go from b0 to e4
+          try: name two versions that the source has
+
+        the range `c3..a1` is empty
+          because: `c3` comes after `a1` in the list
+          try: write "a1..c3"
+        "#);
+    }
+
+    #[test]
+    fn where_none_grew_out_of_another_it_is_said_that_nothing_will_be_compared() {
+        let (matrix, mut versions) = commits("", &["one", "two"]);
+        versions[1].parent = None;
+        let warned = |matrix: &Matrix| {
+            expand(matrix, &versions, &Selection::default())
+                .unwrap()
+                .warnings
+        };
+        assert_eq!(warned(&matrix).len(), 1);
+        assert!(warned(&matrix)[0].contains("compare = \"previous\""));
+        assert!(warned(&commits("compare = \"previous\"", &["one"]).0).is_empty());
+    }
+
+    #[test]
+    fn twenty_thousand_commits_expand_in_well_under_a_second() {
+        let names: Vec<String> = (0..20_000).map(|number| format!("{number:010x}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (matrix, versions) = commits("select = \"every:10\"", &names);
+        let selection = Selection {
+            skip: strings(&["0000000063", "000000006d"]),
+            ..Selection::default()
+        };
+        assert_eq!(
+            expand(&matrix, &versions, &selection).unwrap().cells.len(),
+            2000
+        );
+        let all = asked_in(Order::Topo, &names);
+        assert_eq!(
+            expand(&matrix, &versions, &all).unwrap().cells.len(),
+            20_000
+        );
+    }
+
     #[test]
     fn selectors_are_ranges_or_names() {
-        let read = |words: &[&str]| parse_selector(&strings(words));
+        let read = |words: &[&str]| parse_selector(&strings(words), Order::Semver);
         assert_eq!(read(&[]).unwrap(), Wanted::All);
         assert_eq!(
             read(&["20.11.0"]).unwrap(),
@@ -778,6 +1082,13 @@ mod tests {
             refused(&matrix, &AVAILABLE, &skip(&["1.9.9"])),
             refused(&matrix, &AVAILABLE, &skip(&["body=string", "body=buffer"])),
             refused(&matrix, &AVAILABLE, &asked(&["1.9"])),
+            expand(
+                &python(""),
+                &listed(&["1.0"]),
+                &asked_in(Order::Pep440, &["1.x"]),
+            )
+            .unwrap_err()
+            .to_string(),
         ];
         insta::assert_snapshot!(messages.join("\n\n"), @r#"
         `--only body=bufer` names no axis value
@@ -791,6 +1102,9 @@ mod tests {
 
         `1.9` is not a version, and has no place in the order `semver`
           try: give a whole version, or a range such as `^1.9`
+
+        `1.x` is not a version, and has no place in the order `pep440`
+          try: 1.0, or a range of the order `pep440` such as ">=2, <3", "~=2.1" or "2.0..3.0"
         "#);
     }
 }

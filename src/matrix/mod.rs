@@ -22,10 +22,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use diagnostic::did_you_mean;
 pub use parse::parse;
 pub use source::{
     Attach, Compare, Crates, Folder, Git, GitRefs, Go, GoSubject, Installer, List, Maven, Npm,
-    Pypi, Range, Select, Source, SourceKind, Url, Wanted,
+    Operator, Pypi, Range, Select, Source, SourceKind, Url, Wanted,
 };
 
 /// A whole matrix, checked.
@@ -90,6 +91,17 @@ pub enum Command {
     Argv(Vec<String>),
     /// A line for `sh -c`, where a user insists.
     Shell(String),
+}
+
+impl Command {
+    /// Returns its words, each a template.
+    pub fn templates(&self) -> impl Iterator<Item = &str> {
+        let words: &[String] = match self {
+            Self::Argv(words) => words,
+            Self::Shell(line) => std::slice::from_ref(line),
+        };
+        words.iter().map(String::as_str)
+    }
 }
 
 /// How to build.
@@ -168,16 +180,12 @@ pub struct Start {
 impl Start {
     /// Returns every template in it.
     pub fn templates(&self) -> impl Iterator<Item = &str> {
-        let words = match &self.cmd {
-            Command::Argv(words) => words.iter().map(String::as_str).collect(),
-            Command::Shell(line) => vec![line.as_str()],
-        };
         let more = self
             .cwd
             .as_deref()
             .into_iter()
             .chain(self.env.values().map(String::as_str));
-        words.into_iter().chain(more)
+        self.cmd.templates().chain(more)
     }
 }
 
@@ -295,6 +303,11 @@ pub struct Rule {
     pub same_within: f64,
     /// Whether a flagged pair is raced again in fresh sessions before it is reported.
     pub confirm: bool,
+}
+
+/// Reads a size, `20GiB`, as bytes; the error says what to write.
+pub fn size(text: &str) -> Result<u64, String> {
+    values::size(text).map_err(|wrong| format!("{}; {}", wrong.why, wrong.help))
 }
 
 /// Durations as seconds in journals.

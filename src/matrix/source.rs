@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::version::Order;
 
 use super::Command;
@@ -87,8 +89,13 @@ impl SourceKind {
     /// Returns the order of its versions where the matrix names none.
     pub fn usual_order(&self) -> Order {
         match self {
+            // Go calls its own releases `1.20` and `1.22rc1`, which Python's order reads and semantic versioning does not.
+            Self::Pypi(_)
+            | Self::Go(Go {
+                subject: GoSubject::Toolchain,
+                ..
+            }) => Order::Pep440,
             Self::Crates(_) | Self::Npm(_) | Self::Go(_) | Self::Url(_) => Order::Semver,
-            Self::Pypi(_) => Order::Pep440,
             Self::Maven(_) => Order::Maven,
             Self::Git(git) => match git.refs {
                 GitRefs::Tags(_) => Order::Semver,
@@ -247,10 +254,12 @@ pub struct List {
 }
 
 /// Which version each is compared with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Compare {
     /// The one that it grew out of: the version before it in its own release line, or the last of the line before;
     /// for commits the first parent.
+    #[default]
     Lineage,
     /// The one before it in the order.
     Previous,
@@ -269,13 +278,30 @@ pub enum Wanted {
     Names(Vec<String>),
 }
 
-/// A range of semantic versions.
+/// A range of versions, in the syntax that their order takes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Range {
-    /// A requirement in cargo's syntax: `^18`, `>=0.14, <2`.
+    /// A requirement on semantic versions in cargo's syntax: `^18`, `>=0.14, <2`.
     Requirement(semver::VersionReq),
-    /// `A..B`, both ends included.
-    Between(semver::Version, semver::Version),
+    /// Specifiers of PEP 440: `>=2, <3`, `~=2.1`, `!=2.0.1`.
+    Specifiers(pep440_rs::VersionSpecifiers),
+    /// Comparisons that must all hold: `>=1.18, <1.22`.
+    Compared(Vec<(Operator, String)>),
+    /// `A..B`, both ends included: as their names stand in the order, or by their places in the list.
+    Between(String, String),
+}
+
+/// How a version must stand to the one that a comparison names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operator {
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
 }
 
 /// Which of the wanted versions are measured.
@@ -294,7 +320,7 @@ pub enum Select {
 }
 
 impl Select {
-    /// Returns whether it selects from release lines, which only semantic versions have.
+    /// Returns whether it selects from release lines, which not every order has.
     pub fn needs_lines(self) -> bool {
         match self {
             Self::LastPatchPerMinor | Self::LastPerMajor => true,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::diagnostic::did_you_mean;
-use super::{Range, Select};
+use super::{Operator, Range, Select};
+use crate::version::Order;
 
 /// Why a text is not the value it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,48 +128,158 @@ pub(super) fn select(text: &str) -> Result<Select, Wrong> {
     })
 }
 
-/// Reads a range: a requirement in cargo's syntax, or `A..B`.
-pub(super) fn range(text: &str) -> Result<Range, Wrong> {
+/// Reads a range in the syntax that an order takes: a requirement in cargo's, specifiers of PEP 440, comparisons, or of
+/// any order `A..B`.
+pub(super) fn range(text: &str, order: Order) -> Result<Range, Wrong> {
+    let text = text.trim();
     if let Some((first, last)) = text.split_once("..") {
-        return between(first, last);
+        return between(first.trim(), last.trim(), order);
     }
-    if let Ok(version) = whole(text) {
+    if is_version(text, order) {
         return Err(Wrong {
             what: "is a version, not a range",
             why: "this could mean that version or all that are compatible with it".to_owned(),
-            help: format!("write [\"{version}\"] for that one, or \"^{version}\" for the range"),
+            help: format!(
+                "write [\"{text}\"] for that one, or \"{}\" for the range",
+                range_from(text, order)
+            ),
         });
     }
-    let requirement = semver::VersionReq::parse(text).map_err(|error| Wrong {
+    let read = match order {
+        Order::Pep440 => specifiers(text).map(Range::Specifiers),
+        Order::Maven | Order::Debian => comparisons(text, order).map(Range::Compared),
+        Order::Semver => requirement(text).map_err(|error| error.to_string()),
+        // Where names have no order, those that are semantic versions still have one.
+        Order::Topo | Order::Date | Order::Listed => {
+            requirement(text).map_err(|_| "it is not of the form A..B".to_owned())
+        }
+    };
+    read.map_err(|why| Wrong {
         what: "is not a range of versions",
-        why: error.to_string(),
-        help: "write a range such as \"^18\", \">=0.14, <2\" or \"1.0.0..2.0.0\", or an array of names".to_owned(),
-    });
-    requirement.map(Range::Requirement)
+        why,
+        help: format!("write {}, or an array of names", ranges(order)),
+    })
 }
 
-fn between(first: &str, last: &str) -> Result<Range, Wrong> {
-    let end = |text: &str| {
-        whole(text).map_err(|error| Wrong {
-            what: "is not a range of versions",
-            why: format!("`{text}` is not a whole version: {error}"),
-            help: "write both ends in full, as in \"1.0.0..2.0.0\"; both are included".to_owned(),
-        })
+/// Returns what ranges look like in an order.
+fn ranges(order: Order) -> &'static str {
+    match order {
+        Order::Semver => r#"a range such as "^18", ">=0.14, <2" or "1.0.0..2.0.0""#,
+        Order::Pep440 => {
+            r#"a range of the order `pep440` such as ">=2, <3", "~=2.1" or "2.0..3.0""#
+        }
+        Order::Maven => r#"a range of the order `maven` such as ">=4.1, <5" or "4.1..4.2""#,
+        Order::Debian => r#"a range of the order `debian` such as ">=1.18, <1.22" or "1.18..1.22""#,
+        Order::Topo | Order::Date | Order::Listed => r#""A..B", two versions of the list"#,
+    }
+}
+
+/// Returns a range that may have been meant by a word that is no version.
+pub(super) fn instead_of(word: &str, order: Order) -> String {
+    match order {
+        Order::Semver => format!("a range such as `^{word}`"),
+        Order::Pep440
+        | Order::Maven
+        | Order::Debian
+        | Order::Topo
+        | Order::Date
+        | Order::Listed => ranges(order).to_owned(),
+    }
+}
+
+/// Returns a range of what goes on from a version.
+fn range_from(version: &str, order: Order) -> String {
+    let bare = version.strip_prefix('v').unwrap_or(version);
+    match order {
+        Order::Semver | Order::Topo | Order::Date | Order::Listed => format!("^{bare}"),
+        Order::Pep440 | Order::Maven | Order::Debian => format!(">={bare}"),
+    }
+}
+
+/// Returns whether a text is a version, which no range is; Maven's order takes anything that it is given for one.
+fn is_version(text: &str, order: Order) -> bool {
+    let begins = text.starts_with(|letter: char| letter.is_alphanumeric());
+    begins && !text.contains(',') && order.parse(text).is_some()
+}
+
+fn requirement(text: &str) -> Result<Range, semver::Error> {
+    semver::VersionReq::parse(text).map(Range::Requirement)
+}
+
+fn specifiers(text: &str) -> Result<pep440_rs::VersionSpecifiers, String> {
+    let read = |one: &str| {
+        let signs = "`~=`, `==`, `!=`, `<`, `<=`, `>` or `>=`";
+        if !one.starts_with(['~', '=', '!', '<', '>']) {
+            return Err(format!("`{one}` does not begin with {signs}"));
+        }
+        let parsed = one.parse::<pep440_rs::VersionSpecifier>();
+        parsed.map_err(|error| error.to_string())
     };
-    let (first, last) = (end(first)?, end(last)?);
-    if first > last {
+    text.split(',').map(|one| read(one.trim())).collect()
+}
+
+fn comparisons(text: &str, order: Order) -> Result<Vec<(Operator, String)>, String> {
+    let each = text.split(',');
+    each.map(|one| comparison(one.trim(), order)).collect()
+}
+
+fn comparison(text: &str, order: Order) -> Result<(Operator, String), String> {
+    let signs = [
+        ("<=", Operator::LessOrEqual),
+        ("<", Operator::Less),
+        (">=", Operator::GreaterOrEqual),
+        (">", Operator::Greater),
+    ];
+    let found = signs
+        .into_iter()
+        .find_map(|(sign, operator)| Some((operator, text.strip_prefix(sign)?.trim())));
+    match found {
+        Some((operator, name)) if is_version(name, order) => Ok((operator, name.to_owned())),
+        Some((_, name)) => Err(why_no_version(name, order)),
+        None => Err(format!(
+            "`{text}` does not begin with `<`, `<=`, `>` or `>=`"
+        )),
+    }
+}
+
+fn between(first: &str, last: &str, order: Order) -> Result<Range, Wrong> {
+    let example = match order {
+        Order::Semver => "1.0.0..2.0.0",
+        Order::Pep440 => "2.0..3.0",
+        Order::Maven => "4.1..4.2",
+        Order::Debian => "1.18..1.22",
+        Order::Topo | Order::Date | Order::Listed => "A..B",
+    };
+    for end in [first, last] {
+        // Whether an end is in a list is seen when the list is there.
+        let known = !order.is_by_name() && !end.is_empty();
+        if !known && !is_version(end, order) {
+            return Err(Wrong {
+                what: "is not a range of versions",
+                why: why_no_version(end, order),
+                help: format!("write both ends in full, as in \"{example}\"; both are included"),
+            });
+        }
+    }
+    if order.is_by_name() && order.parse(first) > order.parse(last) {
         return Err(Wrong {
             what: "is an empty range",
             why: format!("{first} comes after {last}"),
             help: format!("write \"{last}..{first}\""),
         });
     }
-    Ok(Range::Between(first, last))
+    Ok(Range::Between(first.to_owned(), last.to_owned()))
 }
 
-fn whole(text: &str) -> Result<semver::Version, semver::Error> {
-    let text = text.trim();
-    semver::Version::parse(text.strip_prefix('v').unwrap_or(text))
+fn why_no_version(text: &str, order: Order) -> String {
+    if text.is_empty() {
+        return "a version is missing".to_owned();
+    }
+    let bare = text.strip_prefix('v').unwrap_or(text);
+    match (order, semver::Version::parse(bare)) {
+        (Order::Semver, Err(error)) => format!("`{text}` is not a whole version: {error}"),
+        _ => format!("`{text}` is {}", order.no_place()),
+    }
 }
 
 #[cfg(test)]
@@ -216,6 +327,7 @@ mod tests {
 
     #[test]
     fn a_range_is_a_requirement_or_two_whole_ends() {
+        let range = |text: &str| range(text, Order::Semver);
         assert!(matches!(range(">=0.14, <2"), Ok(Range::Requirement(_))));
         assert!(matches!(range("18"), Ok(Range::Requirement(_))));
         assert!(matches!(
@@ -227,6 +339,10 @@ mod tests {
             "is a version, not a range"
         );
         assert_eq!(
+            range("v1.2.3").unwrap_err().help,
+            "write [\"v1.2.3\"] for that one, or \"^1.2.3\" for the range"
+        );
+        assert_eq!(
             range("2.0.0..1.0.0").unwrap_err().help,
             "write \"1.0.0..2.0.0\""
         );
@@ -234,8 +350,84 @@ mod tests {
             range("1.0..2.0")
                 .unwrap_err()
                 .why
-                .starts_with("`1.0` is not a whole version")
+                .starts_with("`1.0` is not a whole version: unexpected end")
         );
         assert!(range("newest").is_err());
+    }
+
+    #[test]
+    fn each_order_takes_ranges_in_its_own_syntax() {
+        let pep440 = |text: &str| range(text, Order::Pep440);
+        for right in [">=2,<3", "~=2.1", "!= 2.0.1", "==2.1.*"] {
+            assert!(matches!(pep440(right), Ok(Range::Specifiers(_))), "{right}");
+        }
+        let compared = |all: &[(Operator, &str)]| {
+            let all = all
+                .iter()
+                .map(|(operator, name)| (*operator, (*name).to_owned()));
+            Ok(Range::Compared(all.collect()))
+        };
+        assert_eq!(
+            range(">= 4.1, <5.0.0.Beta1", Order::Maven),
+            compared(&[
+                (Operator::GreaterOrEqual, "4.1"),
+                (Operator::Less, "5.0.0.Beta1")
+            ])
+        );
+        assert_eq!(
+            range("<=1:1.22~rc1-1, >1.18", Order::Debian),
+            compared(&[
+                (Operator::LessOrEqual, "1:1.22~rc1-1"),
+                (Operator::Greater, "1.18")
+            ])
+        );
+        let ends = |first: &str, last: &str| Ok(Range::Between(first.to_owned(), last.to_owned()));
+        assert_eq!(pep440("2.0..3.0rc1"), ends("2.0", "3.0rc1"));
+        assert_eq!(range("4.1 .. 5", Order::Maven), ends("4.1", "5"));
+        assert_eq!(range("zebra..ape", Order::Topo), ends("zebra", "ape"));
+        assert!(matches!(
+            range("^18", Order::Date),
+            Ok(Range::Requirement(_))
+        ));
+    }
+
+    #[test]
+    fn a_range_in_the_syntax_of_another_order_says_what_this_one_takes() {
+        let wrong = |text: &str, order: Order| {
+            let wrong = range(text, order).unwrap_err();
+            format!("{text} {}: {}; {}", wrong.what, wrong.why, wrong.help)
+        };
+        let messages = [
+            wrong("^2", Order::Pep440),
+            wrong(">=2, <3.x", Order::Pep440),
+            wrong("2.1", Order::Pep440),
+            wrong("2.x..3.x", Order::Pep440),
+            wrong("3.0..2.0", Order::Pep440),
+            wrong("~=4.1", Order::Maven),
+            wrong("4.1.0.Final", Order::Maven),
+            wrong(">=", Order::Maven),
+            wrong("[4.1,4.2)", Order::Maven),
+            wrong(">=4.1, ^5", Order::Maven),
+            wrong("<stable", Order::Debian),
+            wrong("stable..sid", Order::Debian),
+            wrong("main", Order::Topo),
+            wrong("main..", Order::Listed),
+        ];
+        insta::assert_snapshot!(messages.join("\n"), @r#"
+        ^2 is not a range of versions: `^2` does not begin with `~=`, `==`, `!=`, `<`, `<=`, `>` or `>=`; write a range of the order `pep440` such as ">=2, <3", "~=2.1" or "2.0..3.0", or an array of names
+        >=2, <3.x is not a range of versions: after parsing `3`, found `.x`, which is not part of a valid version; write a range of the order `pep440` such as ">=2, <3", "~=2.1" or "2.0..3.0", or an array of names
+        2.1 is a version, not a range: this could mean that version or all that are compatible with it; write ["2.1"] for that one, or ">=2.1" for the range
+        2.x..3.x is not a range of versions: `2.x` is not a version of PEP 440; write both ends in full, as in "2.0..3.0"; both are included
+        3.0..2.0 is an empty range: 3.0 comes after 2.0; write "2.0..3.0"
+        ~=4.1 is not a range of versions: `~=4.1` does not begin with `<`, `<=`, `>` or `>=`; write a range of the order `maven` such as ">=4.1, <5" or "4.1..4.2", or an array of names
+        4.1.0.Final is a version, not a range: this could mean that version or all that are compatible with it; write ["4.1.0.Final"] for that one, or ">=4.1.0.Final" for the range
+        >= is not a range of versions: a version is missing; write a range of the order `maven` such as ">=4.1, <5" or "4.1..4.2", or an array of names
+        [4.1,4.2) is not a range of versions: `[4.1` does not begin with `<`, `<=`, `>` or `>=`; write a range of the order `maven` such as ">=4.1, <5" or "4.1..4.2", or an array of names
+        >=4.1, ^5 is not a range of versions: `^5` does not begin with `<`, `<=`, `>` or `>=`; write a range of the order `maven` such as ">=4.1, <5" or "4.1..4.2", or an array of names
+        <stable is not a range of versions: `stable` is not a version of Debian; write a range of the order `debian` such as ">=1.18, <1.22" or "1.18..1.22", or an array of names
+        stable..sid is not a range of versions: `stable` is not a version of Debian; write both ends in full, as in "1.18..1.22"; both are included
+        main is not a range of versions: it is not of the form A..B; write "A..B", two versions of the list, or an array of names
+        main.. is not a range of versions: a version is missing; write both ends in full, as in "A..B"; both are included
+        "#);
     }
 }

@@ -138,8 +138,9 @@ pub(super) struct Source {
     pub(super) attach: Option<Attach>,
     /// The names in `versions`, or those that a command prints; the build steps know what to do with each.
     pub(super) list: Option<List>,
-    /// Which versions are wanted: a range such as `">=0.14, <2"`, `"^18"` or `"1.0.0..2.0.0"` (both ends included), or
-    /// an array of names. A name that the source does not have becomes a gap. All versions if not given.
+    /// Which versions are wanted: a range in the syntax of the order, such as `">=0.14, <2"`, `"^18"`, or of any order
+    /// `"1.0.0..2.0.0"` (both ends included), or an array of names. A name that the source does not have becomes a gap.
+    /// All versions if not given, but for those that their publisher took back.
     #[schemars(example = &"^18")]
     pub(super) versions: Option<Versions>,
     /// Which of the wanted versions are measured: `all`, `last-patch-per-minor`, `last-per-major` (below 1.0 a minor
@@ -159,7 +160,7 @@ pub(super) struct Source {
     /// order) or `reference`.
     #[schemars(extend("default" = "lineage"))]
     pub(super) compare: Option<Compare>,
-    /// The version that all others are compared with, for `compare = "reference"`.
+    /// The version that all others are compared with, for `compare = "reference"`. It is measured whatever is selected.
     pub(super) reference: Option<String>,
 }
 

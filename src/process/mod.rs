@@ -15,12 +15,23 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::OnceCell;
 
 use crate::error::{Error, Kind, Result};
 use crate::matrix::StopSignal;
 
+pub(crate) mod below;
+mod confine;
+mod environment;
+pub(crate) mod limits;
+mod output;
 pub mod supervisor;
 
+pub use confine::{Closing, Confinement, Support};
+pub use environment::{base_environment, build_environment, client_environment};
+pub use limits::{Limit, Limits};
+
+use confine::Walls;
 use supervisor::{Order, Report, StopRequest};
 
 /// The hidden verb that makes this program a supervisor.
@@ -36,8 +47,13 @@ pub fn use_supervisor(program: impl Into<PathBuf>) {
     drop(SUPERVISOR.set(program.into()));
 }
 
+/// Bytes that a program may say to be captured.
+const CAPTURED_AT_MOST: u64 = 64 << 20;
+
+static CLOSING: OnceCell<Closing> = OnceCell::const_new();
+
 /// A program to run: nothing of it is parsed again, and its environment is exactly `env`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spec {
     /// The program, found through `PATH` of `env` when it has no slash.
     pub program: String,
@@ -49,6 +65,10 @@ pub struct Spec {
     pub env: BTreeMap<String, String>,
     /// The CPUs it is pinned to; empty for all.
     pub cpus: Vec<usize>,
+    /// What it may use up before it is ended.
+    pub limits: Limits,
+    /// What it may do to the rest of the machine; none for everything that its user may.
+    pub confinement: Option<Confinement>,
 }
 
 /// How a program ended.
@@ -60,6 +80,8 @@ pub enum Ended {
     Signal(i32),
     /// It was killed at its deadline.
     TimedOut,
+    /// It was killed at this limit.
+    OverLimit(Limit),
     /// It could not be started at all (missing, not executable), with the reason.
     NotStarted(String),
 }
@@ -97,6 +119,18 @@ impl Child {
         stdout: &Path,
         stderr: &Path,
     ) -> Result<std::result::Result<Self, String>> {
+        let walls = match &spec.confinement {
+            Some(confinement) => walls(confinement).await,
+            None => Walls::default(),
+        };
+        Self::start(spec, (stdout, stderr), walls).await
+    }
+
+    async fn start(
+        spec: &Spec,
+        (stdout, stderr): (&Path, &Path),
+        walls: Walls,
+    ) -> Result<std::result::Result<Self, String>> {
         let unusable = || Error::new(Kind::Machine, "cannot talk to the supervisor process");
         // From here on dropping this, by ^C too, ends the supervisor and whatever it has started.
         let mut child = start_supervisor()?;
@@ -108,6 +142,8 @@ impl Child {
             cpus: spec.cpus.clone(),
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
+            limits: spec.limits.clone(),
+            walls,
         };
         child
             .send(&order)
@@ -160,6 +196,9 @@ impl Child {
         if self.end.is_none() {
             let ended = match next_report(&mut self.reports).await {
                 Some(Report::Ended {
+                    over: Some(limit), ..
+                }) => Ended::OverLimit(limit),
+                Some(Report::Ended {
                     code: Some(code), ..
                 }) => Ended::Code(code),
                 Some(Report::Ended {
@@ -208,11 +247,15 @@ pub async fn run(spec: &Spec, log: &Path, deadline: Duration) -> Result<Ended> {
 }
 
 /// Runs a short program to its end or deadline and returns what it said; leaves no process of its tree.
+///
+/// One that says far too much is ended, as what it said is kept in memory.
 pub async fn capture(spec: &Spec, deadline: Duration) -> Result<Captured> {
+    let mut spec = spec.clone();
+    spec.limits.log_bytes.get_or_insert(CAPTURED_AT_MOST);
     let cannot = |error| Error::new(Kind::Machine, "cannot make a temporary file").because(error);
     let stdout = tempfile::NamedTempFile::new().map_err(cannot)?;
     let stderr = tempfile::NamedTempFile::new().map_err(cannot)?;
-    let ended = run_with(spec, (stdout.path(), stderr.path()), deadline).await?;
+    let ended = run_with(&spec, (stdout.path(), stderr.path()), deadline).await?;
     let text = |path: &Path| {
         std::fs::read(path)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -233,70 +276,53 @@ pub async fn version_of(tool: &str) -> Option<String> {
         args: vec![question.to_owned()],
         cwd: std::env::temp_dir(),
         env: base_environment(),
-        cpus: Vec::new(),
+        ..Spec::default()
     };
     let captured = capture(&spec, Duration::from_secs(30)).await.ok()?;
     let said = captured.stdout.lines().next().map(str::to_owned);
     said.filter(|_| captured.ended == Ended::Code(0))
 }
 
-/// Returns the environment that every child starts from: paths, locale, proxies and the settings of registry clients.
-///
-/// Anything else of the user's environment, secrets above all, has to be named in the matrix.
-pub fn base_environment() -> BTreeMap<String, String> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| is_passed_on(name))
-        .collect()
+/// Returns how far this machine lets a program be confined. What is tried out is tried once.
+pub async fn confinement_support() -> Support {
+    Support {
+        files: confine::holds_files(),
+        network: *CLOSING.get_or_init(closing).await,
+    }
 }
 
-fn is_passed_on(name: &str) -> bool {
-    const NAMES: [&str; 25] = [
-        "PATH",
-        "HOME",
-        "USER",
-        "LOGNAME",
-        "SHELL",
-        "LANG",
-        "LANGUAGE",
-        "TZ",
-        "TMPDIR",
-        "RUSTUP_HOME",
-        "CARGO_HOME",
-        "NODE_EXTRA_CA_CERTS",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "JAVA_HOME",
-        "GOPROXY",
-        "GONOPROXY",
-        "GOPRIVATE",
-        "GOSUMDB",
-        "GONOSUMDB",
-        "GOINSECURE",
-        "GOAUTH",
-        "GOPATH",
-        "GOMODCACHE",
-        "GOCACHE",
-    ];
-    const PREFIXES: [&str; 10] = [
-        "LC_",
-        "XDG_",
-        "CARGO_NET_",
-        "CARGO_HTTP_",
-        "CARGO_REGISTRIES_",
-        "CARGO_SOURCE_",
-        "npm_config_",
-        "NPM_CONFIG_",
-        "PIP_",
-        "UV_",
-    ];
-    let lower = name.to_lowercase();
-    NAMES.contains(&name)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || matches!(
-            lower.as_str(),
-            "http_proxy" | "https_proxy" | "all_proxy" | "no_proxy"
-        )
+/// Turns what a program may do into what its supervisor gives up, as far as this machine knows how to.
+async fn walls(confinement: &Confinement) -> Walls {
+    let network = if confinement.network {
+        None
+    } else {
+        Some(*CLOSING.get_or_init(closing).await)
+    };
+    Walls {
+        writable: confine::holds_files().then(|| confinement.writable.clone()),
+        network,
+    }
+}
+
+/// Finds out how the network can be closed, by starting a program without one.
+async fn closing() -> Closing {
+    let spec = Spec {
+        program: "sh".to_owned(),
+        args: vec!["-c".to_owned(), ":".to_owned()],
+        cwd: PathBuf::from("/"),
+        env: base_environment(),
+        ..Spec::default()
+    };
+    let nowhere = Path::new("/dev/null");
+    let whole = Walls {
+        network: Some(Closing::Whole),
+        ..Walls::default()
+    };
+    match Child::start(&spec, (nowhere, nowhere), whole).await {
+        Ok(Ok(_)) => Closing::Whole,
+        Ok(Err(_)) | Err(_) if confine::holds_tcp() => Closing::Tcp,
+        Ok(Err(_)) | Err(_) => Closing::Not,
+    }
 }
 
 async fn run_with(spec: &Spec, output: (&Path, &Path), deadline: Duration) -> Result<Ended> {
@@ -323,6 +349,8 @@ fn start_supervisor() -> Result<Child> {
     };
     let mut supervisor = tokio::process::Command::new(&program)
         .arg(SUPERVISE)
+        // The child may look at its parent's.
+        .env_clear()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -344,15 +372,19 @@ fn start_supervisor() -> Result<Child> {
 
 /// Finds the program through the child's own `PATH`, which may differ from ours.
 fn resolve(spec: &Spec) -> String {
-    if spec.program.contains('/') {
-        return spec.program.clone();
-    }
     let path = spec.env.get("PATH").map_or("", String::as_str);
-    std::env::split_paths(path)
-        .map(|folder| folder.join(&spec.program))
-        .find(|candidate| rustix::fs::access(candidate, rustix::fs::Access::EXEC_OK).is_ok())
+    Some(&spec.program)
+        .filter(|program| !program.contains('/'))
+        .and_then(|program| find(program, path))
         .and_then(|found| found.into_os_string().into_string().ok())
         .unwrap_or_else(|| spec.program.clone())
+}
+
+/// Returns where a program is found through a `PATH`.
+pub(crate) fn find(program: &str, path: &str) -> Option<PathBuf> {
+    std::env::split_paths(path)
+        .map(|folder| folder.join(program))
+        .find(|candidate| rustix::fs::access(candidate, rustix::fs::Access::EXEC_OK).is_ok())
 }
 
 async fn next_report(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<Report> {

@@ -14,6 +14,7 @@ pub(super) fn render(report: &Report) -> String {
     let sections = [
         format!("# {}", escape(&report.title)),
         escape(&report.status_line()),
+        news(report),
         levels(report),
         steps(report),
         pairs(report),
@@ -35,11 +36,11 @@ pub(super) fn render(report: &Report) -> String {
 
 /// Returns the tables in the manner of the 2012 page.
 fn levels(report: &Report) -> String {
-    let mut parts = vec![
+    let mut parts = vec![format!(
         "Fetches/sec of each version, fitted to solo trials and races; one release line in a row, newest first. `-` \
-         is a gap, its reason stands below; ▼ is a regression and ▲ an improvement against the version before."
-            .to_owned(),
-    ];
+         is a gap, its reason stands below; ▼ is a regression and ▲ an improvement against {}.",
+        escape(&report.compared_with)
+    )];
     for table in &report.tables {
         if !table.axes.is_empty() {
             parts.push(format!("**{}**", escape(&table.axes)));
@@ -112,15 +113,27 @@ fn level_entry(report: &Report, cell: &CellReport) -> String {
     format!("{}<br>{figure}{mark}", escape(&cell.version))
 }
 
+fn news(report: &Report) -> String {
+    let sentences = report.news.sentences();
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = sentences
+        .iter()
+        .map(|text| format!("- {}", escape(text)))
+        .collect();
+    format!("## News\n\n{}", lines.join("\n"))
+}
+
 fn steps(report: &Report) -> String {
     let lines: Vec<String> = report
         .flagged()
         .map(|step| {
-            format!(
-                "- **{}**: {}.",
-                escape(&step.name()),
-                escape(&step.sentence())
-            )
+            let (name, sentence) = (escape(&step.name()), escape(&step.sentence()));
+            match step.other_changes() {
+                Some(changes) => format!("- **{name}**: {sentence}; {}.", escape(&changes)),
+                None => format!("- **{name}**: {sentence}."),
+            }
         })
         .collect();
     if lines.is_empty() {
@@ -268,11 +281,17 @@ fn gap(group: &GapGroup) -> String {
     };
     let mut parts = vec![format!(
         "**{}**: {} {} ({class}): {}",
-        escape(&list(&group.cells, "and")),
+        escape(&group.name()),
         group.stage,
         group.kind,
         escape(&group.cause)
     )];
+    if let Some(hint) = &group.hint {
+        parts.push(format!("try: {}", escape(hint)));
+    }
+    if let Some(reason) = &group.acknowledged {
+        parts.push(format!("Known: {}", escape(reason)));
+    }
     if !group.errors.is_empty() {
         parts.push(fence(&group.errors.join("\n")));
     }

@@ -3,8 +3,10 @@
 //! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
 
 mod figures;
+mod gaps;
 mod json;
 mod markdown;
+mod past;
 mod plot;
 mod steps;
 mod terminal;
@@ -12,18 +14,19 @@ mod texts;
 mod words;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::journal::Run;
-use crate::outcome::{Class, Gap, GapKind, Stage};
+use crate::outcome::Gap;
 use crate::verdict::{Judgement, Level, Verdict};
 use crate::version::line;
 
 pub use figures::{Figures, Triple};
-pub use steps::Step;
+pub use gaps::GapGroup;
+pub use past::{Acknowledgement, News, Past};
+pub use steps::{DependencyChange, Step};
 
 /// The number of the JSON form, raised by any change that an older reader would misread.
 const SCHEMA: u32 = 1;
@@ -47,12 +50,16 @@ pub struct Report {
     pub status: Status,
     /// Levels in the manner of the 2012 page, one table for each combination of axes.
     pub tables: Vec<Table>,
+    /// What each version is compared with: `the version before`, `the version that it grew out of`, or the reference.
+    pub compared_with: String,
     /// Every pair, in order.
     pub pairs: Vec<Step>,
     /// Every cell, in order, gaps in place.
     pub cells: Vec<CellReport>,
     /// The gaps, equal neighbours together.
     pub gaps: Vec<GapGroup>,
+    /// What changed since the run before.
+    pub news: News,
     /// What a reader should know, one sentence each.
     pub warnings: Vec<String>,
     /// The machine in a few words.
@@ -74,6 +81,8 @@ pub struct Status {
     pub measured: usize,
     /// Cells without, and why is known.
     pub gaps: usize,
+    /// Of these, the ones that somebody accepts.
+    pub known_gaps: usize,
     /// Cells that the run has not come to.
     pub pending: usize,
     /// Pairs of neighbours.
@@ -100,7 +109,7 @@ pub struct Table {
 /// One release line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// `20`, or `0.12` below 1.0; empty for names that are only listed.
+    /// `20`, or `0.12` below 1.0; empty for names without numbers.
     pub line: String,
     /// Indices into the report's cells, newest first.
     pub cells: Vec<usize>,
@@ -140,28 +149,9 @@ pub enum CellState {
     Pending,
 }
 
-/// Neighbouring cells without a number for the same reason.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct GapGroup {
-    /// Their names, in order.
-    pub cells: Vec<String>,
-    /// Where they stopped.
-    pub stage: Stage,
-    /// What happened.
-    pub kind: GapKind,
-    /// Whether trying again may help.
-    pub class: Class,
-    /// One line for a person.
-    pub cause: String,
-    /// The first real error lines.
-    pub errors: Vec<String>,
-    /// The whole logs.
-    pub logs: Vec<PathBuf>,
-}
-
 impl Report {
-    /// Says what a run and its judgement hold; nothing else is looked at.
-    pub fn new(run: &Run, judgement: &Judgement) -> Self {
+    /// Says what a run and its judgement hold, against what is known from before.
+    pub fn new(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Self {
         let header = &run.header;
         Self {
             schema: SCHEMA,
@@ -170,8 +160,9 @@ impl Report {
             harness: header.harness.clone(),
             started: header.started,
             ended: run.summary.as_ref().map(|summary| summary.ended),
-            status: status(run, judgement),
+            status: status(run, judgement, past),
             tables: tables(run),
+            compared_with: texts::compared_with(header),
             pairs: judgement
                 .comparisons
                 .iter()
@@ -180,7 +171,8 @@ impl Report {
             cells: (0..header.cells.len())
                 .map(|cell| cell_report(run, judgement, cell))
                 .collect(),
-            gaps: gap_groups(run, judgement),
+            gaps: gaps::groups(run, &judgement.gaps, past),
+            news: past.news(run),
             warnings: texts::warnings(run, judgement),
             machine_in_short: texts::machine_in_short(&header.machine),
             machine: texts::machine(header),
@@ -215,7 +207,10 @@ impl Report {
         let status = &self.status;
         let mut parts = vec![
             format!("{} measured", words::count(status.measured, "version")),
-            words::count(status.gaps, "gap"),
+            match status.known_gaps {
+                0 => words::count(status.gaps, "gap"),
+                known => format!("{} ({known} known)", words::count(status.gaps, "gap")),
+            },
             words::count(status.regressions, "regression"),
             words::count(status.improvements, "improvement"),
             format!("{} the same", words::count(status.same, "pair")),
@@ -234,7 +229,7 @@ impl Report {
     }
 }
 
-fn status(run: &Run, judgement: &Judgement) -> Status {
+fn status(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Status {
     let with = |verdict| {
         judgement
             .comparisons
@@ -242,10 +237,16 @@ fn status(run: &Run, judgement: &Judgement) -> Status {
             .filter(|pair| pair.verdict == verdict)
             .count()
     };
+    let known = |(cell, gap): &&(usize, Gap)| {
+        let id = &run.header.cells[*cell].id;
+        past.acknowledged(&run.header.matrix.name, id, gap)
+            .is_some()
+    };
     let (gaps, pending) = (judgement.gaps.len(), judgement.pending.len());
     Status {
         measured: run.header.cells.len() - gaps - pending,
         gaps,
+        known_gaps: judgement.gaps.iter().filter(known).count(),
         pending,
         pairs: judgement.comparisons.len(),
         regressions: with(Verdict::Regression),
@@ -259,7 +260,8 @@ fn status(run: &Run, judgement: &Judgement) -> Status {
 fn tables(run: &Run) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for (index, cell) in run.header.cells.iter().enumerate().rev() {
-        let (axes, line) = (axes_name(&cell.axes), line(&cell.version));
+        let axes = axes_name(&cell.axes);
+        let line = line(&cell.version, run.header.order).unwrap_or_default();
         let place = tables
             .iter()
             .position(|table| table.axes == axes)
@@ -314,36 +316,6 @@ fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {
             .iter()
             .position(|pair| pair.pair.candidate == index),
     }
-}
-
-/// Groups gaps that follow each other with the same reason.
-fn gap_groups(run: &Run, judgement: &Judgement) -> Vec<GapGroup> {
-    let alike = |(_, left): &(usize, Gap), (_, right): &(usize, Gap)| {
-        (left.stage, left.kind, &left.cause, &left.errors)
-            == (right.stage, right.kind, &right.cause, &right.errors)
-    };
-    judgement
-        .gaps
-        .chunk_by(alike)
-        .filter_map(|group| {
-            let (_, first) = group.first()?;
-            Some(GapGroup {
-                cells: group
-                    .iter()
-                    .map(|(cell, _)| run.header.cells[*cell].id.clone())
-                    .collect(),
-                stage: first.stage,
-                kind: first.kind,
-                class: first.class,
-                cause: first.cause.clone(),
-                errors: first.errors.clone(),
-                logs: group
-                    .iter()
-                    .filter_map(|(_, gap)| gap.log.clone())
-                    .collect(),
-            })
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! What is said of one pair.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::words::{as_percent, count, list, p_value, percent_range, signed_percent};
-use crate::journal::Run;
+use crate::journal::{Built, Run};
 use crate::verdict::{Comparison, Metric, Verdict, Warning};
+use crate::version::Pair;
 
 /// What is said of one pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,9 +36,25 @@ pub struct Step {
     pub confirmed: Option<bool>,
     /// Whether fresh sessions are asked for at all.
     pub confirmation_asked: bool,
+    /// Packages built into the two that differ between them, beside the version itself.
+    pub dependencies: Vec<DependencyChange>,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
 }
+
+/// A package that differs between two artifacts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DependencyChange {
+    /// Its name.
+    pub name: String,
+    /// Its version in the baseline; none if it is not in there.
+    pub before: Option<String>,
+    /// Its version in the candidate.
+    pub after: Option<String>,
+}
+
+/// Changed packages that are named one by one.
+const NAMED: usize = 8;
 
 impl Step {
     /// Names the cells of a comparison and turns its log ratios into percent.
@@ -61,8 +80,24 @@ impl Step {
             sessions_needed: comparison.sessions_needed,
             confirmed: comparison.confirmed,
             confirmation_asked: run.header.rule.confirm,
+            dependencies: dependency_changes(run, &comparison.pair),
             warnings: comparison.warnings.clone(),
         }
+    }
+
+    /// Returns what else differs between the two artifacts: an unpinned dependency is the commonest false culprit.
+    pub(super) fn other_changes(&self) -> Option<String> {
+        let named = self.dependencies.iter().take(NAMED);
+        let mut changes: Vec<String> = named.map(DependencyChange::in_words).collect();
+        if changes.is_empty() {
+            return None;
+        }
+        let rest = self.dependencies.len() - changes.len();
+        changes.extend((rest > 0).then(|| format!("{rest} more")));
+        Some(format!(
+            "other packages differ as well: {}",
+            changes.join(", ")
+        ))
     }
 
     /// Returns whether it is a regression or an improvement.
@@ -167,6 +202,53 @@ impl Step {
             list(&self.skipped, "and"),
         )
     }
+}
+
+impl DependencyChange {
+    fn in_words(&self) -> String {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => format!("{} {before} → {after}", self.name),
+            (Some(before), None) => format!("{} {before} gone", self.name),
+            (None, Some(after)) => format!("{} {after} new", self.name),
+            (None, None) => self.name.clone(),
+        }
+    }
+}
+
+/// Lists the packages that differ between the artifacts of a pair, without the one whose versions they are.
+fn dependency_changes(run: &Run, pair: &Pair) -> Vec<DependencyChange> {
+    let (Some(Built::Artifact(before)), Some(Built::Artifact(after))) = (
+        run.builds.get(&pair.baseline),
+        run.builds.get(&pair.candidate),
+    ) else {
+        return Vec::new();
+    };
+    // Where one side is not known, nothing is known to have changed.
+    if before.dependencies.is_empty() || after.dependencies.is_empty() {
+        return Vec::new();
+    }
+    let version = |cell: usize| run.header.cells[cell].version.name.trim_start_matches('v');
+    let own = |change: &DependencyChange| {
+        let is = |found: &Option<String>, cell| {
+            found
+                .as_deref()
+                .is_some_and(|found| found.trim_start_matches('v') == version(cell))
+        };
+        is(&change.before, pair.baseline) && is(&change.after, pair.candidate)
+    };
+    let names: BTreeSet<&String> = before
+        .dependencies
+        .keys()
+        .chain(after.dependencies.keys())
+        .collect();
+    let changes = names.into_iter().map(|name| DependencyChange {
+        name: name.clone(),
+        before: before.dependencies.get(name).cloned(),
+        after: after.dependencies.get(name).cloned(),
+    });
+    changes
+        .filter(|change| change.before != change.after && !own(change))
+        .collect()
 }
 
 /// Returns an interval as sizes in the direction of the effect, `2.4–3.8 %`, or with signs where it holds zero.

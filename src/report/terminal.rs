@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 use super::plot::{BAR, bar};
-use super::words::{list, number, one_line};
+use super::words::{number, one_line};
 use super::{CellReport, CellState, Figures, GapGroup, Report, Step};
 use crate::verdict::Verdict;
 
@@ -34,9 +34,17 @@ pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
     } else if report.flagged().next().is_none() {
         text.push_str("No step is flagged.\n");
     }
+    for sentence in report.news.sentences() {
+        text.push_str(&one_line(&sentence));
+        text.push('\n');
+    }
     for group in &report.gaps {
         text.push_str(&gap_line(group));
         text.push('\n');
+        if let Some(hint) = &group.hint {
+            text.push_str(&one_line(&format!("    try: {hint}")));
+            text.push('\n');
+        }
     }
     for warning in &report.warnings {
         text.push_str("note: ");
@@ -47,7 +55,9 @@ pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
 }
 
 fn step_line(step: &Step, colour: bool) -> String {
-    let line = one_line(&format!("{}: {}", step.name(), step.sentence()));
+    let changes = step.other_changes();
+    let changes = changes.map_or_else(String::new, |changes| format!("; {changes}"));
+    let line = one_line(&format!("{}: {}{changes}", step.name(), step.sentence()));
     let ink = if step.verdict == Verdict::Regression {
         RED
     } else {
@@ -139,13 +149,16 @@ fn note(cell: &CellReport, step: Option<&Step>) -> String {
 }
 
 fn gap_line(group: &GapGroup) -> String {
-    let cells = list(&group.cells, "and");
+    let cells = group.name();
+    let known = group.acknowledged.as_ref();
+    let known = known.map_or_else(String::new, |reason| format!(" (known: {reason})"));
     let error = group
         .errors
         .first()
+        .filter(|error| !group.cause.contains(error.trim()))
         .map_or_else(String::new, |error| format!(": {error}"));
     one_line(&format!(
-        "{cells}: {} {}: {}{error}",
+        "{cells}: {} {}{known}: {}{error}",
         group.stage, group.kind, group.cause
     ))
 }

@@ -5,11 +5,14 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::journal::{Built, Purpose, Summary};
+use crate::matrix::Compare;
+use crate::outcome::GapKind;
 use crate::verdict::fixture::{NOISE, fail, measure, run};
 use crate::verdict::judge;
+use crate::version::{Order, Version};
 
 fn report(run: &Run) -> Report {
-    Report::new(run, &judge(run))
+    Report::new(run, &judge(run), &Past::default())
 }
 
 fn end(run: &mut Run, exit: u8) {
@@ -17,7 +20,7 @@ fn end(run: &mut Run, exit: u8) {
     run.summary = Some(Summary {
         ended: Timestamp::from_second(3600).unwrap(),
         exit,
-        regressions: status(run, &judgement).regressions,
+        regressions: status(run, &judgement, &Past::default()).regressions,
         compared: judgement.comparisons.len(),
         gaps: judgement.gaps.len(),
     });
@@ -36,6 +39,7 @@ fn regression_across_a_gap() -> Run {
     let mut run = run(&["0.12.18", "4.0.0", "5.0.0", "6.0.0", "6.1.0"]);
     for cell in [1, 2] {
         let gap = Gap::new(GapKind::Failed, "the linker did not find a symbol")
+            .with_hint(Some("link the `uv` library".to_owned()))
             .with_errors(vec![
                 "node.o: undefined reference to `sync_file_range'".to_owned(),
             ])
@@ -87,10 +91,110 @@ fn a_regression_across_a_gap_names_the_suspects() {
 }
 
 #[test]
+fn a_flagged_pair_shows_which_other_packages_differ() {
+    let mut run = regression_across_a_gap();
+    let packages = [
+        ("own", "0.12.18", "6.0.0"),
+        ("kept", "1.0.0", "1.0.0"),
+        ("moved", "1.0.0", "2.0.0"),
+    ];
+    for (cell, after) in [(0, false), (3, true)] {
+        let mut artifact = crate::verdict::fixture::artifact();
+        artifact.content = Some("same".to_owned());
+        let versions = packages
+            .map(|(name, old, new)| (name.to_owned(), if after { new } else { old }.to_owned()));
+        artifact.dependencies = versions.into();
+        run.builds.insert(cell, Built::Artifact(artifact));
+    }
+    let text = report(&run).markdown();
+    assert!(
+        text.contains("other packages differ as well: moved 1.0.0 → 2.0.0."),
+        "{text}"
+    );
+    assert!(
+        text.contains("the two programs are the same, byte for byte"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_stretch_of_equal_gaps_is_told_once() {
+    let mut run = run(&["1.0", "1.1", "1.2", "1.3", "1.4", "1.5"]);
+    for cell in [0, 1, 2, 3, 5] {
+        let name = &run.header.cells[cell].version.name;
+        let gap = Gap::new(
+            GapKind::Failed,
+            format!("no {name} in builds/x/{name}-0123456789a{cell}"),
+        );
+        run.builds.insert(cell, Built::Gap(gap));
+    }
+    let groups = report(&run).gaps;
+    let names: Vec<String> = groups.iter().map(GapGroup::name).collect();
+    assert_eq!(names, ["1.0 – 1.3 (4 cells)", "1.5"]);
+}
+
+#[test]
 fn everything_a_gap_is_still_a_report() {
     let report = report(&everything_a_gap());
     insta::assert_snapshot!("everything_a_gap_markdown", report.markdown());
     insta::assert_snapshot!("everything_a_gap_terminal", report.terminal(80, false));
+}
+
+#[test]
+fn a_comparison_with_a_reference_names_it_and_says_where_it_has_no_number() {
+    let mut run = all_well();
+    run.header.compare = Compare::Reference("20.19.0".to_owned());
+    let told = report(&run);
+    let text = told.markdown();
+    assert!(text.contains("against the reference 20.19.0."), "{text}");
+    assert!(
+        text.contains("Each version races the reference 20.19.0: up to"),
+        "{text}"
+    );
+    let pairs: Vec<String> = told.pairs.iter().map(Step::name).collect();
+    assert_eq!(
+        pairs,
+        [
+            "20.19.0 → 20.18.0",
+            "20.19.0 → 22.12.0",
+            "20.19.0 → 22.13.0"
+        ]
+    );
+    run.given_up
+        .insert(1, Gap::new(GapKind::Exited, "it ended"));
+    let told = report(&run);
+    assert_eq!(told.pairs, []);
+    let sentence = "The reference 20.19.0 has no number: nothing is compared with it.";
+    assert!(told.warnings.contains(&sentence.to_owned()));
+}
+
+#[test]
+fn a_version_that_was_withdrawn_is_told_once() {
+    let mut run = run(&["1.0.0", "1.0.0 body=buffer"]);
+    for cell in &mut run.header.cells {
+        cell.version = Version {
+            withdrawn: Some("yanked".to_owned()),
+            ..Version::listed("1.0.0")
+        };
+    }
+    let told = report(&run).warnings;
+    let of = |warning: &&String| warning.contains("withdrawn");
+    assert_eq!(
+        told.iter().filter(of).collect::<Vec<_>>(),
+        ["1.0.0 is withdrawn: yanked."]
+    );
+}
+
+#[test]
+fn release_lines_are_those_of_the_order() {
+    let mut run = run(&["2.0", "2.1.post1", "3.0rc1"]);
+    let lines = |run: &Run| -> Vec<String> {
+        let rows = report(run).tables.remove(0).rows.into_iter();
+        rows.map(|row| row.line).collect()
+    };
+    assert_eq!(lines(&run), [""]);
+    run.header.order = Order::Pep440;
+    assert_eq!(lines(&run), ["3", "2"]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Sentences about the whole run: warnings, machine, method.
 
+use std::collections::BTreeSet;
+
 use super::words::{command, count, share};
-use crate::journal::{Header, Machine, Run};
-use crate::matrix::{Design, Stop, Workload};
-use crate::verdict::{Comparison, Judgement, Warning};
+use crate::journal::{Header, Launched, Machine, Run};
+use crate::matrix::{Compare, Design, Stop, Workload};
+use crate::verdict::{Comparison, Judgement, Metric, Warning};
+use crate::version::{Cell, Order};
 
 /// Returns what a reader should know, one sentence each, without repeating one.
 pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
@@ -14,9 +17,18 @@ pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
     if run.torn {
         sentences.push("The last line of the journal was torn off and is left out.".to_owned());
     }
+    if is_attached(run) {
+        sentences.push(
+            "The servers ran already and were not started anew for each session, so what differs from one start of a \
+             version to the next is not in the intervals."
+                .to_owned(),
+        );
+    }
     if run.header.matrix.modified {
         sentences.push("The matrix file differed from its commit.".to_owned());
     }
+    sentences.extend(reference_gaps(&run.header, judgement));
+    sentences.extend(withdrawn(&run.header));
     for comparison in &judgement.comparisons {
         for warning in &comparison.warnings {
             let sentence = warning_text(run, comparison, warning);
@@ -26,6 +38,58 @@ pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
         }
     }
     sentences
+}
+
+/// Returns a sentence for each reference that has no number, so that nothing is compared with it.
+fn reference_gaps(header: &Header, judgement: &Judgement) -> Vec<String> {
+    let Compare::Reference(name) = &header.compare else {
+        return Vec::new();
+    };
+    let gaps = judgement.gaps.iter().map(|(cell, _)| &header.cells[*cell]);
+    gaps.filter(|cell| cell.version.name == *name)
+        .map(|cell| {
+            format!(
+                "The reference {} has no number: nothing is compared with it.",
+                cell.id
+            )
+        })
+        .collect()
+}
+
+/// Returns a sentence for each version that its publisher took back.
+fn withdrawn(header: &Header) -> BTreeSet<String> {
+    let sentence = |cell: &Cell| {
+        let why = cell.version.withdrawn.as_ref()?;
+        Some(format!("{} is withdrawn: {why}.", cell.version.name))
+    };
+    header.cells.iter().filter_map(sentence).collect()
+}
+
+/// Returns what each version is compared with.
+pub(super) fn compared_with(header: &Header) -> String {
+    match (&header.compare, header.order) {
+        (Compare::Reference(name), _) => format!("the reference {name}"),
+        (Compare::Lineage, Order::Topo | Order::Date) => {
+            "the version that it grew out of".to_owned()
+        }
+        (
+            Compare::Lineage,
+            Order::Semver | Order::Pep440 | Order::Maven | Order::Debian | Order::Listed,
+        )
+        | (Compare::Previous, _) => "the version before".to_owned(),
+    }
+}
+
+/// Returns whether somebody else has started the servers: then none of their processes is known.
+fn is_attached(run: &Run) -> bool {
+    let launches = run.sessions.iter().flat_map(|session| &session.launches);
+    let mut samples = launches.filter_map(|launch| match &launch.outcome {
+        Launched::Sample(sample) => Some(sample),
+        Launched::Gap(_) => None,
+    });
+    samples
+        .next()
+        .is_some_and(|sample| sample.resources.processes == 0)
 }
 
 fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String {
@@ -54,10 +118,16 @@ fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String
              a race shows versions that share a CPU, and sharing may cost one of them more. `--solo 10` tells more.",
             solo.exp_m1() * 100.0
         ),
-        Warning::GeneratorBound { sessions } => format!(
-            "{pair}: the load generator was the limit in {}, so answers per CPU second decide.",
-            count(*sessions, "session")
-        ),
+        Warning::GeneratorBound { sessions } => {
+            let sessions = count(*sessions, "session");
+            let so = match comparison.metric {
+                Metric::CpuPerAnswer => "so answers per CPU second decide",
+                Metric::Throughput => {
+                    "and the servers' CPU time is not known, so these do not count"
+                }
+            };
+            format!("{pair}: the load generator was the limit in {sessions}, {so}.")
+        }
         Warning::Unsteady { launches } => format!(
             "{pair}: measuring began before CPU time per answer was steady in {}.",
             if *launches == 1 {
@@ -69,6 +139,9 @@ fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String
         Warning::Bimodal { cell } => format!(
             "{}: its launches settle at two levels of CPU time per answer; a mean over them describes neither.",
             name(*cell)
+        ),
+        Warning::SameProgram => format!(
+            "{pair}: the two programs are the same, byte for byte; only what they read when they run can make a difference."
         ),
         Warning::NotConfirmed => {
             format!("{pair}: the first sessions showed a step that fresh sessions did not confirm.")
@@ -163,10 +236,11 @@ fn sessions(header: &Header) -> String {
     let sessions = &header.sessions;
     match sessions.design {
         Design::Race => format!(
-            "Neighbours race: up to {} servers run and are loaded at once on the same CPUs, so that what slows the \
+            "Each version races {}: up to {} servers run and are loaded at once on the same CPUs, so that what slows the \
              machine slows all of them. Each pair races in {} sessions of fresh launches; a session counts once, with \
              the log ratio of their answers. Besides, each version is \
              measured alone in {}.",
+            compared_with(header),
             sessions.group,
             sessions.count,
             count(
@@ -176,7 +250,7 @@ fn sessions(header: &Header) -> String {
         ),
         Design::Solo => format!(
             "One server runs at a time, in {} blocks that hold each version once in random order; the k-th trials of \
-             neighbours are held against each other. This takes many more sessions than a race for the same certainty.",
+             the two of a pair are held against each other. This takes many more sessions than a race for the same certainty.",
             sessions.count,
         ),
     }
@@ -205,8 +279,9 @@ fn rule(header: &Header, pairs: usize) -> String {
 }
 
 fn levels() -> String {
-    "The table's fetches/sec are fitted: neighbours stand exactly in the ratio that their comparison found, and the solo \
-     trials set the height of a chain of neighbours. The figures of each version are medians of its solo trials alone."
+    "The table's fetches/sec are fitted: the two of a pair stand exactly in the ratio that their comparison found, and \
+     the solo trials set the height of all that pairs connect. The figures of each version are medians of its solo trials \
+     alone."
         .to_owned()
 }
 

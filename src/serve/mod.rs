@@ -40,8 +40,8 @@ const PORT_FREE: Duration = Duration::from_secs(2);
 /// What is needed to start one server.
 #[derive(Debug, Clone)]
 pub struct Launch<'a> {
-    /// The command, rendered with the port.
-    pub spec: Spec,
+    /// The command, rendered with the port; none for a server that runs already.
+    pub spec: Option<Spec>,
     /// Where it will listen.
     pub address: SocketAddr,
     /// Where its output goes.
@@ -57,7 +57,8 @@ pub struct Launch<'a> {
 /// One running server with everything below it. Dropping it kills all of that.
 #[derive(Debug)]
 pub struct Instance {
-    child: Child,
+    /// None for a server that somebody else has started, and stops.
+    child: Option<Child>,
     /// Its processes.
     pub tree: Tree,
     /// Where it listens.
@@ -86,20 +87,40 @@ pub fn is_taken(address: SocketAddr) -> bool {
     TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok()
 }
 
-/// Starts a server and waits for its first right answer.
+/// Starts a server, unless it runs already, and waits for its first right answer.
 pub async fn start(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
+    match &launch.spec {
+        Some(spec) => start_own(launch, spec).await,
+        None => Ok(attach(launch).await),
+    }
+}
+
+/// Waits for a right answer of a server that runs already. Nothing is known of its processes.
+async fn attach(launch: &Launch<'_>) -> Outcome<Instance> {
+    let answer = until_ready(launch, host::monotonic()).await?;
+    Ok(Instance {
+        child: None,
+        tree: Tree::default(),
+        address: launch.address,
+        log: launch.log.clone(),
+        startup: Duration::ZERO,
+        body_length: answer.body.len() as u64,
+    })
+}
+
+async fn start_own(launch: &Launch<'_>, spec: &Spec) -> Result<Outcome<Instance>> {
     if is_taken(launch.address) {
         return Ok(Err(port_taken(launch.address)));
     }
     // What a killed session has left there would be taken for this launch's words.
     drop(std::fs::remove_file(&launch.log));
-    let mut child = match Child::spawn(&launch.spec, &launch.log, &launch.log).await? {
+    let mut child = match Child::spawn(spec, &launch.log, &launch.log).await? {
         Ok(child) => child,
         // A program that is looked for on the path is a tool of the machine's, not a part of the version.
-        Err(reason) if !launch.spec.program.contains('/') => {
-            return Err(source::cannot_start(&launch.spec.program, &reason));
+        Err(reason) if !spec.program.contains('/') => {
+            return Err(source::cannot_start(&spec.program, &reason));
         }
-        Err(reason) => return Ok(Err(not_started(launch, &reason))),
+        Err(reason) => return Ok(Err(not_started(launch, &spec.program, &reason))),
     };
     let answer = tokio::select! {
         answer = until_ready(launch, child.started()) => answer,
@@ -120,7 +141,7 @@ pub async fn start(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
         log: launch.log.clone(),
         startup,
         body_length: answer.body.len() as u64,
-        child,
+        child: Some(child),
     }))
 }
 
@@ -152,20 +173,20 @@ impl Instance {
         } else {
             Duration::ZERO
         };
+        let child = self.child.as_mut()?;
         // A report that is there already is read at once, whatever the patience.
-        tokio::time::timeout(patience, self.child.ended())
-            .await
-            .ok()
+        tokio::time::timeout(patience, child.ended()).await.ok()
     }
 
-    /// Stops the server with everything below it and waits until its port is free again.
-    pub async fn stop(self, signal: StopSignal, grace: Duration) -> Ended {
-        let ended = self.child.stop(signal, grace).await;
+    /// Stops the server with everything below it and waits until its port is free again. One that somebody else has
+    /// started goes on.
+    pub async fn stop(self, signal: StopSignal, grace: Duration) {
+        let Some(child) = self.child else { return };
+        child.stop(signal, grace).await;
         let deadline = host::monotonic() + PORT_FREE;
         while is_taken(self.address) && host::monotonic() < deadline {
             tokio::time::sleep(POLL.0).await;
         }
-        ended
     }
 }
 
@@ -232,17 +253,20 @@ fn not_ready(launch: &Launch<'_>, trouble: &Trouble) -> Gap {
     }
 }
 
-fn exited(launch: &Launch<'_>, ended: &Ended) -> Gap {
+/// Returns the gap of a server that ended before it answered, from its log.
+pub fn exited(launch: &Launch<'_>, ended: &Ended) -> Gap {
     let how = how_it_ended(ended);
     let diagnosis = diagnosis_of(&launch.log);
     if diagnosis.nature == Nature::Port {
         return port_taken(launch.address).with_errors(diagnosis.errors);
     }
-    let cause = match diagnosis.cause {
+    let cause = match diagnosis.in_one_line() {
         None => format!("the server {how} before it answered"),
         Some(cause) => format!("the server {how} before it answered: {cause}"),
     };
-    Gap::new(GapKind::Exited, cause).with_errors(diagnosis.errors)
+    Gap::new(GapKind::Exited, cause)
+        .with_hint(diagnosis.hint)
+        .with_errors(diagnosis.errors)
 }
 
 /// Returns a phrase for the end of a process: "ended with code 1".
@@ -251,13 +275,18 @@ pub fn how_it_ended(ended: &Ended) -> String {
         Ended::Code(code) => format!("ended with code {code}"),
         Ended::Signal(signal) => format!("was killed by signal {signal}"),
         Ended::TimedOut => "was killed at its deadline".to_owned(),
+        Ended::OverLimit(limit) => format!("was killed as it {limit}"),
         Ended::NotStarted(reason) => format!("could not be started: {reason}"),
     }
 }
 
-fn not_started(launch: &Launch<'_>, reason: &str) -> Gap {
-    let cause = format!("cannot start `{}`: {reason}", launch.spec.program);
-    Gap::new(GapKind::Exited, cause).with_log(&launch.log)
+fn not_started(launch: &Launch<'_>, program: &str, reason: &str) -> Gap {
+    let diagnosis = diagnose(reason);
+    let cause = format!("cannot start `{program}`: {reason}");
+    let cause = diagnosis.explaining(&cause);
+    Gap::new(GapKind::Exited, cause)
+        .with_hint(diagnosis.hint)
+        .with_log(&launch.log)
 }
 
 fn port_taken(address: SocketAddr) -> Gap {

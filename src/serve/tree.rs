@@ -9,12 +9,14 @@ use procfs::process::{FDTarget, Process};
 use rustix::process::Pid;
 
 use crate::outcome::Resources;
-use crate::process::supervisor::descendants;
+use crate::process::below::descendants;
+use crate::process::limits::proportional_set;
 
-/// The processes below a supervisor. Reading the list is dear, so it is renewed only when asked for.
-#[derive(Debug, Clone)]
+/// The processes below a supervisor. Reading the list is dear, so it is renewed only when asked for. By default there
+/// are none: those of a server on another machine.
+#[derive(Debug, Clone, Default)]
 pub struct Tree {
-    root: Pid,
+    root: Option<Pid>,
     members: Vec<Pid>,
 }
 
@@ -22,14 +24,14 @@ impl Tree {
     /// Finds the processes below `root`.
     pub fn below(root: Pid) -> Self {
         Self {
-            root,
+            root: Some(root),
             members: descendants(root),
         }
     }
 
     /// Looks again.
     pub fn renew(&mut self) {
-        self.members = descendants(self.root);
+        self.members = self.root.map_or_else(Vec::new, descendants);
     }
 
     /// Returns the CPU time of each known process, threads that have ended included.
@@ -56,7 +58,9 @@ impl Tree {
             resources.processes += 1;
             resources.threads += status.threads;
             resources.rss_peak_bytes += status.vmhwm.unwrap_or(0) * 1024;
-            pss = pss.zip(pss_of(&process)).map(|(sum, own)| sum + own);
+            pss = pss
+                .zip(proportional_set(&process))
+                .map(|(sum, own)| sum + own);
         }
         resources.pss_bytes = pss.filter(|_| resources.processes > 0);
         resources
@@ -101,12 +105,6 @@ fn cpu_of(pid: Pid) -> Option<Duration> {
     clock.now().ok().map(Duration::from)
 }
 
-fn pss_of(process: &Process) -> Option<u64> {
-    let rollup = process.smaps_rollup().ok()?;
-    let map = rollup.memory_map_rollup.into_iter().next()?;
-    map.extension.map.get("Pss").copied()
-}
-
 fn listening_inodes(port: u16) -> HashSet<u64> {
     let v4 = procfs::net::tcp().unwrap_or_default();
     let v6 = procfs::net::tcp6().unwrap_or_default();
@@ -127,7 +125,7 @@ mod tests {
     fn own() -> Tree {
         let root = rustix::process::getpid();
         Tree {
-            root,
+            root: Some(root),
             members: vec![root],
         }
     }

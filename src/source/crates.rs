@@ -11,7 +11,7 @@ use tame_index::flock::LockOptions;
 use tame_index::index::{ComboIndexCache, FileLock, IndexLocation};
 use tame_index::{IndexKrate, IndexUrl, KrateName};
 
-use super::{Available, PATIENCE, ask, failure};
+use super::{Available, PATIENCE, ask, failure, first_complaint};
 use crate::error::{Error, Kind, Result};
 use crate::process::Captured;
 
@@ -102,7 +102,7 @@ fn names(krate: &IndexKrate) -> Vec<String> {
 
 /// The warning for versions from an older copy of the index.
 fn stale(package: &str, captured: &Captured, how: &str) -> String {
-    let said = first_line(captured).unwrap_or(how);
+    let said = first_complaint(captured).unwrap_or(how);
     format!(
         "cargo could not refresh what it knows of `{package}`, so newer versions may be missing: {said}"
     )
@@ -111,18 +111,10 @@ fn stale(package: &str, captured: &Captured, how: &str) -> String {
 /// The error for a crate that cargo has nothing of.
 fn unknown(package: &str, captured: &Captured, how: Option<String>) -> Error {
     let error = Error::new(Kind::Source, format!("cargo finds no crate `{package}`"));
-    let said = first_line(captured).map(str::to_owned).or(how);
+    let said = first_complaint(captured).map(str::to_owned).or(how);
     said.into_iter().fold(error, Error::because).hint(format!(
         "see what `cargo info {package}` says; it needs cargo 1.82 or newer"
     ))
-}
-
-/// Returns the first line that cargo complained with.
-fn first_line(captured: &Captured) -> Option<&str> {
-    let lines = captured.stderr.lines().map(str::trim);
-    lines
-        .filter(|line| !line.is_empty())
-        .find(|line| !line.starts_with("warning"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{Available, PATIENCE, ask_with, failure, first_complaint};
 use crate::error::{Error, Kind, Result};
 use crate::matrix::{Go, GoSubject, Wanted};
 use crate::process::{self, Captured};
-use crate::version::Version;
+use crate::version::{Order, Version};
 
 /// The toolchain that every question is asked of: the one that is installed.
 pub(crate) const LOCAL: &str = "local";
@@ -32,7 +32,7 @@ pub(crate) async fn ask(
     cwd: &Path,
     patience: Duration,
 ) -> Result<Captured> {
-    let mut env = process::base_environment();
+    let mut env = process::client_environment();
     env.extend(environment(toolchain));
     ask_with(env, "go", args, cwd, patience).await
 }
@@ -135,7 +135,7 @@ fn unlisted(wanted: &Wanted, listed: &[String]) -> Vec<String> {
     };
     let is_listed = |name: &String| {
         let mut listed = listed.iter();
-        listed.any(|listed| crate::version::same_version(listed, name))
+        listed.any(|listed| Order::Semver.same(listed, name))
     };
     named
         .iter()

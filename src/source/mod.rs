@@ -4,7 +4,7 @@
 //! returned is every version that exists; which of them are wanted, and in what order, is decided elsewhere.
 
 mod crates;
-mod git;
+pub(crate) mod git;
 pub(crate) mod go;
 mod list;
 mod maven;
@@ -57,7 +57,7 @@ pub async fn available(matrix: &Matrix, wanted: &Wanted, cache: &Path) -> Result
         SourceKind::Pypi(pypi) => pypi::available(pypi, dir).await,
         SourceKind::Go(go) => go::available(go, wanted).await,
         SourceKind::Maven(maven) => maven::available(maven, dir).await,
-        SourceKind::Git(git) => git::available(git, cache).await,
+        SourceKind::Git(git) => git::available(git, matrix.source.order, cache).await,
         SourceKind::Url(url) => Ok(Available::named(url.sha256.keys().cloned().collect())),
         SourceKind::Path(path) => path::names(&path.dir).map(Available::named),
         SourceKind::Attach(attach) => {
@@ -99,7 +99,7 @@ pub(crate) async fn ask(
     cwd: &Path,
     patience: Duration,
 ) -> Result<Captured> {
-    ask_with(process::base_environment(), program, args, cwd, patience).await
+    ask_with(process::client_environment(), program, args, cwd, patience).await
 }
 
 /// Does so with an environment of its own.
@@ -115,7 +115,7 @@ pub(crate) async fn ask_with(
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
         cwd: cwd.to_owned(),
         env,
-        cpus: Vec::new(),
+        ..Spec::default()
     };
     let captured = process::capture(&spec, patience).await?;
     if let Ended::NotStarted(reason) = &captured.ended {
@@ -143,6 +143,7 @@ pub(crate) fn failure(ended: &Ended) -> Option<String> {
         Ended::Code(code) => Some(format!("it ended with exit code {code}")),
         Ended::Signal(signal) => Some(format!("it was ended by signal {signal}")),
         Ended::TimedOut => Some("it did not end in time".to_owned()),
+        Ended::OverLimit(limit) => Some(format!("it {limit}")),
         Ended::NotStarted(reason) => Some(format!("it could not be started: {reason}")),
     }
 }

@@ -65,8 +65,11 @@ pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Eviden
     let cells = [pair.baseline, pair.candidate];
     let split = cells.into_iter().filter(|cell| bimodal.contains(cell));
     warnings.extend(split.map(|cell| Warning::Bimodal { cell }));
+    // Where the client set the pace, its answers per second say nothing of the servers.
+    let counts = |meeting: &&Meeting<'_>| metric == Metric::CpuPerAnswer || !meeting.client_bound;
     let values = |purpose| -> Vec<f64> {
         let held = meetings.iter().filter(|meeting| meeting.purpose == purpose);
+        let held = held.filter(counts);
         held.filter_map(|meeting| meeting.value(metric)).collect()
     };
     Evidence {

@@ -10,9 +10,9 @@ use crate::journal::{
     Built, CpuPlan, Header, Launch, Launched, Machine, MatrixFacts, Purpose, Run, SCHEMA,
     SessionRecord, Window,
 };
-use crate::matrix::{Check, Design, Rule, Sessions, Stop, Workload};
+use crate::matrix::{Check, Compare, Design, Rule, Sessions, Stop, Workload};
 use crate::outcome::{Artifact, Gap, Latency, LoadFigures, Resources, Sample, Spread};
-use crate::version::{Cell, Version};
+use crate::version::{Cell, Order, Version};
 
 /// Makes a run in which every cell was built and nothing measured yet.
 pub(crate) fn run(names: &[&str]) -> Run {
@@ -23,7 +23,9 @@ pub(crate) fn run(names: &[&str]) -> Run {
     };
     let cells: Vec<Cell> = names.iter().map(cell).collect();
     Run {
-        builds: (0..cells.len()).map(|cell| (cell, built())).collect(),
+        builds: (0..cells.len())
+            .map(|cell| (cell, Built::Artifact(artifact())))
+            .collect(),
         header: header(cells),
         sessions: Vec::new(),
         given_up: BTreeMap::new(),
@@ -32,8 +34,9 @@ pub(crate) fn run(names: &[&str]) -> Run {
     }
 }
 
-fn built() -> Built {
-    Built::Artifact(Artifact {
+/// Returns an artifact of which nothing special is known.
+pub(crate) fn artifact() -> Artifact {
+    Artifact {
         key: "0".repeat(64),
         src: PathBuf::from("src"),
         work: PathBuf::from("work"),
@@ -44,7 +47,7 @@ fn built() -> Built {
         dependencies: BTreeMap::new(),
         content: None,
         axis_programs: BTreeMap::new(),
-    })
+    }
 }
 
 fn header(cells: Vec<Cell>) -> Header {
@@ -88,6 +91,8 @@ fn header(cells: Vec<Cell>) -> Header {
             server: vec![0],
             load: vec![1],
         },
+        order: Order::Semver,
+        compare: Compare::Lineage,
         cells,
     }
 }

@@ -5,10 +5,10 @@ use super::evidence::{Evidence, gather};
 use super::levels;
 use super::state::{State, solo_samples, state};
 use super::{Comparison, Judgement, Verdict, Warning};
-use crate::journal::Run;
+use crate::journal::{Built, Run};
 use crate::matrix::{Design, Rule};
 use crate::stats::{TTest, Thresholds, holm, mean, median, paired, sessions_until, signed_rank_p};
-use crate::version::{Pair, pairs};
+use crate::version::Pair;
 
 /// Fewer sessions than this decide nothing.
 const LEAST_SESSIONS: usize = 3;
@@ -31,13 +31,12 @@ pub fn judge(run: &Run) -> Judgement {
         .collect();
     let measured = |cell: usize| states.get(cell) == Some(&State::Measured);
     let bimodal = bimodal_cells(run);
-    let evidence: Vec<Evidence> = pairs(&run.header.cells, &measured)
-        .into_iter()
-        .map(|pair| gather(run, pair, &bimodal))
-        .collect();
+    let pairs = run.header.pairs(&measured).into_iter();
+    let evidence: Vec<Evidence> = pairs.map(|pair| gather(run, pair, &bimodal)).collect();
     let mut comparisons = decide(evidence, &run.header.rule);
     for comparison in &mut comparisons {
         warn_of_few(comparison, run.header.sessions.count);
+        warn_of_same_program(run, comparison);
     }
     if run.header.sessions.design == Design::Race {
         for comparison in &mut comparisons {
@@ -207,6 +206,18 @@ fn warn_of_few(comparison: &mut Comparison, planned: u32) {
         comparison
             .warnings
             .insert(0, Warning::FewSessions { held, planned });
+    }
+}
+
+/// Warns where both sides are one program.
+fn warn_of_same_program(run: &Run, comparison: &mut Comparison) {
+    let content = |cell| match run.builds.get(&cell) {
+        Some(Built::Artifact(artifact)) => artifact.content.as_ref(),
+        Some(Built::Gap(_)) | None => None,
+    };
+    let before = content(comparison.pair.baseline);
+    if before.is_some() && before == content(comparison.pair.candidate) {
+        comparison.warnings.push(Warning::SameProgram);
     }
 }
 

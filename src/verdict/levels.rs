@@ -1,24 +1,26 @@
 //! Levels for the table, fitted so that rows agree with verdicts.
 
+use std::collections::BTreeMap;
+
 use super::evidence::mean_of;
 use super::state::solo_samples;
 use super::{Comparison, Level};
 use crate::journal::Run;
 use crate::stats::real;
 
-/// A chain of cells connected by compared pairs.
-struct Chain {
+/// Cells connected by compared pairs: a chain of neighbours, a star around a reference, or any other tree.
+struct Tree {
     /// Its cells, in order.
     cells: Vec<usize>,
-    /// For each of its cells the comparisons that lead to it from the first.
+    /// For each of its cells the comparisons that lead to it from the root.
     paths: Vec<Vec<usize>>,
     /// For each of its cells the sum of the effects along its path.
     heights: Vec<f64>,
 }
 
-/// Fits a level to each measured cell that has solo trials in its chain, in the order of the cells.
+/// Fits a level to each measured cell that has solo trials in its tree, in the order of the cells.
 ///
-/// Inside a chain the differences of log levels are exactly the pairs' effects. One constant per chain is fitted by
+/// Inside a tree the differences of log levels are exactly the pairs' effects. One constant per tree is fitted by
 /// least squares to the cells' mean log fetches/second alone. A cell without a compared pair has its own mean.
 pub(crate) fn fit(
     run: &Run,
@@ -33,45 +35,48 @@ pub(crate) fn fit(
                 .collect()
         })
         .collect();
-    let chains = chains(solos.len(), measured, comparisons);
-    let mut levels: Vec<Level> = chains
+    let trees = trees(solos.len(), measured, comparisons);
+    let mut levels: Vec<Level> = trees
         .iter()
-        .flat_map(|chain| chain.levels(&solos, comparisons))
+        .flat_map(|tree| tree.levels(&solos, comparisons))
         .collect();
     levels.sort_by_key(|level| level.cell);
     levels
 }
 
-/// Returns the chains of the measured cells. A cell is the candidate of at most one pair.
-fn chains(
-    count: usize,
-    measured: &dyn Fn(usize) -> bool,
-    comparisons: &[Comparison],
-) -> Vec<Chain> {
-    let mut paths = vec![Vec::new(); count];
-    let mut heights = vec![0.0; count];
-    let mut roots: Vec<usize> = (0..count).collect();
+/// Returns the trees of the measured cells. A cell is the candidate of at most one pair, and no pairs form a circle.
+fn trees(count: usize, measured: &dyn Fn(usize) -> bool, comparisons: &[Comparison]) -> Vec<Tree> {
+    let mut leading: Vec<Option<usize>> = vec![None; count];
     for (index, comparison) in comparisons.iter().enumerate() {
-        let (baseline, candidate) = (comparison.pair.baseline, comparison.pair.candidate);
-        if let Some(effect) = comparison.effect {
-            roots[candidate] = roots[baseline];
-            heights[candidate] = heights[baseline] + effect;
-            paths[candidate] = [paths[baseline].as_slice(), &[index]].concat();
+        if comparison.effect.is_some() {
+            leading[comparison.pair.candidate] = Some(index);
         }
     }
-    let chain = |root: usize| {
-        let cells: Vec<usize> = (0..count).filter(|cell| roots[*cell] == root).collect();
-        Chain {
-            paths: cells.iter().map(|cell| paths[*cell].clone()).collect(),
-            heights: cells.iter().map(|cell| heights[*cell]).collect(),
+    let mut cells: BTreeMap<usize, Vec<(usize, Vec<usize>)>> = BTreeMap::new();
+    for cell in (0..count).filter(|cell| measured(*cell)) {
+        let before = |edge: &usize| leading[comparisons[*edge].pair.baseline];
+        let path: Vec<usize> = std::iter::successors(leading[cell], before).collect();
+        let root = path
+            .last()
+            .map_or(cell, |edge| comparisons[*edge].pair.baseline);
+        cells.entry(root).or_default().push((cell, path));
+    }
+    let effect = |edge: &usize| comparisons[*edge].effect;
+    let tree = |cells: Vec<(usize, Vec<usize>)>| {
+        let (cells, paths): (Vec<usize>, Vec<Vec<usize>>) = cells.into_iter().unzip();
+        let heights = paths
+            .iter()
+            .map(|path| path.iter().rev().filter_map(effect).sum());
+        Tree {
+            heights: heights.collect(),
             cells,
+            paths,
         }
     };
-    let firsts = (0..count).filter(|cell| roots[*cell] == *cell && measured(*cell));
-    firsts.map(chain).collect()
+    cells.into_values().map(tree).collect()
 }
 
-impl Chain {
+impl Tree {
     /// Returns the levels of its cells; nothing when none of them was measured alone.
     fn levels(&self, solos: &[Vec<f64>], comparisons: &[Comparison]) -> Vec<Level> {
         let trials = |place: usize| &solos[self.cells[place]];

@@ -119,6 +119,8 @@ pub enum Warning {
     },
     /// A step was flagged by the first sessions and not confirmed by fresh ones.
     NotConfirmed,
+    /// Both artifacts are the same program.
+    SameProgram,
 }
 
 /// The level of one cell: what the table shows.

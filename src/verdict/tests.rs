@@ -10,9 +10,9 @@ use super::fixture::{NOISE, fail, measure, race, run, sample, session, solo, win
 use super::judge::decide;
 use super::*;
 use crate::journal::{Built, Launched, Purpose, Run};
-use crate::matrix::{Design, Rule};
+use crate::matrix::{Compare, Design, Rule};
 use crate::outcome::GapKind;
-use crate::version::pairs;
+use crate::version::Order;
 
 const STEP_DOWN: [(usize, f64); 2] = [(0, 8000.0), (1, 7600.0)];
 
@@ -439,11 +439,54 @@ fn cells_with_other_axes_are_no_neighbours() {
             .insert("body".to_owned(), "buffer".to_owned());
     }
     let all = |_| true;
-    let neighbours: Vec<(usize, usize)> = pairs(&run.header.cells, &all)
+    let neighbours: Vec<(usize, usize)> = run
+        .header
+        .pairs(&all)
         .iter()
         .map(|p| (p.baseline, p.candidate))
         .collect();
     assert_eq!(neighbours, [(0, 2), (1, 3)]);
+}
+
+#[test]
+fn levels_agree_with_verdicts_in_a_star_and_in_any_tree() {
+    let mut run = run(&["1.0.0", "2.0.0", "3.0.0", "4.0.0", "5.0.0"]);
+    let rates = [8000.0, 7600.0, 8000.0, 7200.0, 7900.0];
+    let rates: Vec<(usize, f64)> = rates.into_iter().enumerate().collect();
+    measure(&mut run, Purpose::Measure, &rates, &NOISE);
+    let star = Compare::Reference("3.0.0".to_owned());
+    let parents = ["", "1.0.0", "1.0.0", "3.0.0", "2.0.0"];
+    for (cell, parent) in run.header.cells.iter_mut().zip(parents) {
+        cell.version.parent = Some(parent.to_owned());
+    }
+    let rules = [
+        (Order::Semver, star, [(2, 0), (2, 1), (2, 3), (2, 4)]),
+        (
+            Order::Topo,
+            Compare::Lineage,
+            [(0, 1), (0, 2), (2, 3), (1, 4)],
+        ),
+    ];
+    for (order, compare, wanted) in rules {
+        (run.header.order, run.header.compare) = (order, compare);
+        let judgement = judge(&run);
+        let level = |cell: usize| judgement.levels[cell].fetches_per_second.ln();
+        let mut pairs = Vec::new();
+        for comparison in &judgement.comparisons {
+            let pair = &comparison.pair;
+            let between = level(pair.candidate) - level(pair.baseline);
+            assert!((between - comparison.effect.unwrap()).abs() < 1e-12);
+            pairs.push((pair.baseline, pair.candidate));
+        }
+        assert_eq!(pairs, wanted);
+        let mut mixed = judgement.comparisons.clone();
+        mixed.reverse();
+        let again = levels::fit(&run, &|_| true, &mixed);
+        for (one, other) in again.iter().zip(&judgement.levels) {
+            assert!((one.fetches_per_second / other.fetches_per_second - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(again.len(), 5);
+    }
 }
 
 #[test]

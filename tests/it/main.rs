@@ -7,11 +7,20 @@
 
 mod world;
 
+mod attach;
+mod builds;
+mod diagnosis;
 mod faults;
 mod foreign;
+mod git;
+mod hostile;
 mod interruption;
+mod known;
 mod messages;
+mod orders;
 mod resuming;
 mod shipped;
+mod site;
 mod supervision;
+mod url;
 mod workloads;

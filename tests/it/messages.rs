@@ -74,6 +74,40 @@ fn a_selection_of_nothing_says_what_there_is() {
 }
 
 #[test]
+fn a_range_that_an_order_does_not_take_is_refused_before_anything_is_asked_or_begun() {
+    let world = World::new();
+    world.write_faults(&["1.0", "1.1"], "");
+    world.change(
+        "faults.toml",
+        "[source]\n",
+        "[source]\norder = \"pep440\"\n",
+    );
+    let ended = world.run(&["run", "faults.toml", "^1"]).expect(129);
+    assert!(
+        ended.stderr.contains("the order `pep440`"),
+        "{}",
+        ended.stderr
+    );
+    assert!(world.journal("faults").is_none());
+
+    world.change("faults.toml", "[\"1.0\", \"1.1\"]", "\"^1\"");
+    world.change(
+        "faults.toml",
+        "[source.list]",
+        "[source.list]\ncommand = [\"true\"]",
+    );
+    let ended = world.run(&["check", "faults.toml"]).expect(128);
+    for part in [
+        "faults.toml:6:",
+        "^^^^",
+        "does not begin with",
+        "the order `pep440`",
+    ] {
+        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn a_missing_tool_is_the_machines_fault_and_no_gap() {
     let world = World::new();
     let file = world.write_faults(&["steady"], SESSIONS);

@@ -11,12 +11,12 @@ use harness::journal::{
     self, Built, CpuPlan, Header, Journal, Launch, Launched, Machine, MatrixFacts, Run, SCHEMA,
     SessionRecord, Window,
 };
-use harness::matrix::{Check, Design, Rule, Sessions, Stop, Workload};
+use harness::matrix::{Check, Compare, Design, Rule, Sessions, Stop, Workload};
 use harness::outcome::{Artifact, Gap, GapKind, LoadFigures, Resources, Sample};
 use harness::pipeline::{self, Bench, Recorder};
 use harness::plan::SessionPlan;
 use harness::verdict::{Judgement, Verdict};
-use harness::version::{Cell, Version};
+use harness::version::{Cell, Order, Version};
 use jiff::Timestamp;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -163,6 +163,8 @@ fn header() -> Header {
             server: vec![0],
             load: vec![1],
         },
+        order: Order::Semver,
+        compare: Compare::Lineage,
         cells: (0..8).map(|number| cell(version(number))).collect(),
     }
 }

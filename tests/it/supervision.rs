@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use harness::matrix::StopSignal;
-use harness::process::{self, Captured, Child, Ended, Spec};
+use harness::process::{self, Captured, Child, Ended, Limit, Limits, Spec};
 
 use crate::world::{HARNESS, World};
 
@@ -23,7 +23,7 @@ fn shell(world: &World, line: &str) -> Spec {
             ("PATH".to_owned(), path),
             ("GIVEN".to_owned(), "yes".to_owned()),
         ]),
-        cpus: Vec::new(),
+        ..Spec::default()
     }
 }
 
@@ -86,6 +86,32 @@ async fn a_program_that_ends_by_itself_leaves_no_daemon() {
         Vec::<String>::new(),
         "they are gone before the end is told"
     );
+}
+
+#[tokio::test]
+async fn a_crowd_of_processes_is_ended_at_its_limit() {
+    let world = World::new();
+    let mut spec = shell(
+        &world,
+        "i=0; while [ $i -lt 40 ]; do setsid sleep 600 & i=$((i+1)); done; wait",
+    );
+    spec.limits.processes = Some(30);
+    let captured = process::capture(&spec, SOON).await.unwrap();
+    assert_eq!(captured.ended, Ended::OverLimit(Limit::Processes));
+    assert_eq!(world.processes(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_captured_is_cut_at_its_limit() {
+    let world = World::new();
+    let mut spec = shell(&world, "yes >&2 & yes");
+    spec.limits = Limits {
+        log_bytes: Some(1000),
+        ..Limits::default()
+    };
+    let captured = process::capture(&spec, SOON).await.unwrap();
+    assert_eq!(captured.ended, Ended::OverLimit(Limit::Log));
+    assert!(captured.stdout.len() <= 1000 && captured.stderr.len() <= 1000);
 }
 
 #[tokio::test]

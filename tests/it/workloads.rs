@@ -118,6 +118,29 @@ fn axes_are_measured_apart_and_compared_with_their_like() {
 }
 
 #[test]
+fn a_reference_is_measured_though_not_selected_and_races_every_other_version() {
+    let world = World::new();
+    world.write_faults(&["slow", "steady", "steady_again"], FEW);
+    let reference = "[source]\ncompare = \"reference\"\nreference = \"steady_again\"\n";
+    world.change("faults.toml", "[source]\n", reference);
+    let ended = world.run(&["run", "faults.toml", "steady"]);
+    assert!(matches!(ended.code, Some(0 | 1 | 125)), "{ended:?}");
+    let records = world.records("faults");
+    let told = serde_json::json!({ "reference": "steady_again" });
+    assert_eq!(records[0]["compare"], told);
+    assert_eq!(records[0]["order"], "listed");
+    let verdicts = records
+        .iter()
+        .filter(|record| record["record"] == "verdict");
+    let pairs: Vec<_> = verdicts.map(|verdict| verdict["pair"].clone()).collect();
+    let pair = serde_json::json!({ "baseline": 1, "candidate": 0, "skipped": [] });
+    assert_eq!(pairs, [pair]);
+    let list = world.run(&["list", "faults.toml"]).expect(0).stdout;
+    let against = list.matches("against steady_again").count();
+    assert_eq!(against, 2, "{list}");
+}
+
+#[test]
 fn a_server_on_all_addresses_finds_its_port_free_after_many_connections() {
     let world = World::new();
     world.write_faults(&["listens_everywhere", "steady"], FEW);

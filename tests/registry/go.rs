@@ -99,7 +99,7 @@ async fn the_releases_of_go_for_this_machine_have_semantic_places() {
         .await
         .unwrap();
     let release = version(&found, "1.21.13").unwrap();
-    assert_eq!(release.parsed(), Some(semver::Version::new(1, 21, 13)));
-    let mut places = found.versions.iter().filter_map(Version::parsed);
+    assert_eq!(release.semver, Some(semver::Version::new(1, 21, 13)));
+    let mut places = found.versions.iter().flat_map(|version| &version.semver);
     assert!(places.any(|place| !place.pre.is_empty()));
 }

@@ -1,7 +1,7 @@
 //! `[build]` and `[start]`, and the templates in them.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{Keys, Reader};
@@ -72,7 +72,7 @@ impl Reader<'_> {
     }
 
     /// Returns how a server is started; none if it is reported that there is no command.
-    pub(super) fn start(&mut self, wire: &wire::Start) -> Option<Start> {
+    pub(super) fn start(&mut self, wire: &wire::Start, attached: bool) -> Option<Start> {
         let cpus = wire.cpus.clone();
         let grace = self.duration(
             &["start", "stop", "grace"],
@@ -81,12 +81,23 @@ impl Reader<'_> {
             Duration::ZERO,
         );
         self.distinct(cpus.as_deref().unwrap_or_default());
-        let Some(cmd) = wire.cmd.as_ref() else {
-            self.no_command();
-            return None;
+        let cmd = match (&wire.cmd, attached) {
+            (Some(cmd), false) => command(cmd),
+            // Nothing is started, so nothing is said of how.
+            (None, true) => Command::Argv(Vec::new()),
+            (Some(_), true) => {
+                let what = "a server that runs already is not started";
+                let help = "take `cmd` out, or choose another kind of `[source]`";
+                self.report(&["start", "cmd"], what, "nobody would run this", help);
+                return None;
+            }
+            (None, false) => {
+                self.no_command();
+                return None;
+            }
         };
         Some(Start {
-            cmd: command(cmd),
+            cmd,
             cwd: wire.cwd.clone(),
             env: wire.env.clone(),
             stop_signal: wire.stop.signal.unwrap_or(StopSignal::Term),
@@ -166,6 +177,7 @@ impl Reader<'_> {
                 &template::known(Field::Binary, facts),
             );
         }
+        self.patches(&wire.build.patches, kind);
         let proof = template::known(Field::Proof, facts);
         if let Some(wire) = &wire.build.version_cmd {
             self.command(&["build", "version_cmd"], wire, &proof);
@@ -180,6 +192,31 @@ impl Reader<'_> {
         self.environment("start", &wire.start.env, &start);
         if let Some(cwd) = &wire.start.cwd {
             self.template(&["start", "cwd"], cwd, &start);
+        }
+    }
+
+    /// Patches are for source that the version brings along, never for files of the user's.
+    fn patches(&mut self, patches: &[PathBuf], kind: Option<&SourceKind>) {
+        let has_source = match kind {
+            None | Some(SourceKind::Git(_) | SourceKind::Url(_)) => true,
+            Some(SourceKind::Npm(npm)) => npm.server.is_none(),
+            Some(
+                SourceKind::Crates(_)
+                | SourceKind::Pypi(_)
+                | SourceKind::Go(_)
+                | SourceKind::Maven(_)
+                | SourceKind::Path(_)
+                | SourceKind::Attach(_)
+                | SourceKind::List(_),
+            ) => false,
+        };
+        if !has_source && !patches.is_empty() {
+            self.report(
+                &["build", "patches"],
+                "there is nothing to patch",
+                "this source brings no source code of the version along",
+                "take `patches` out; `[source.git]` and `[source.url]` bring source code",
+            );
         }
     }
 

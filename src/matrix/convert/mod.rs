@@ -13,7 +13,7 @@ use super::diagnostic::{Place, Problem, Texts};
 use super::document::Node;
 use super::shape::Found;
 use super::values::{self, Wrong};
-use super::{Design, Matrix, Rule, Sessions, wire};
+use super::{Design, Matrix, Rule, Sessions, SourceKind, wire};
 
 /// Makes a matrix of its wire form, or returns everything found wrong, here and before.
 pub(super) fn matrix(
@@ -34,7 +34,9 @@ pub(super) fn matrix(
     let source = reader.source(wire.source.as_ref(), dir);
     let axes = reader.axes(&wire.axes);
     let build = reader.build(&wire.build, dir);
-    let start = reader.start(&wire.start);
+    let kind = source.as_ref().map(|source| &source.kind);
+    let attached = matches!(kind, Some(SourceKind::Attach(_)));
+    let start = reader.start(&wire.start, attached);
     reader.templates(wire, source.as_ref(), &axes);
     let load = reader.load(&wire.load);
     let ready = reader.ready(&wire.ready, &load);

@@ -11,7 +11,7 @@ use crate::matrix::{
     Attach, Axis, Compare, Crates, Folder, Git, GitRefs, Go, GoSubject, Installer, List, Maven,
     Npm, Provider, Pypi, Select, Source, SourceKind, Url, Wanted,
 };
-use crate::version::{Order, Version};
+use crate::version::Order;
 
 /// The kinds of source, as their tables are called.
 const KINDS: [&str; 10] = [
@@ -31,7 +31,7 @@ impl Reader<'_> {
         Some(Source {
             versions: self.versions(wire.versions.as_ref(), &kind, order),
             select: self.select(wire.select.as_deref(), order),
-            compare: self.compare(wire),
+            compare: self.compare(wire, order),
             kind,
             prerelease: wire.prerelease.unwrap_or(false),
             order,
@@ -48,10 +48,13 @@ impl Reader<'_> {
         }
     }
 
-    fn compare(&mut self, wire: &wire::Source) -> Compare {
+    fn compare(&mut self, wire: &wire::Source, order: Order) -> Compare {
         let named = wire.reference.as_deref();
         match (wire.compare, named) {
-            (Some(wire::Compare::Reference), Some(name)) => Compare::Reference(name.to_owned()),
+            (Some(wire::Compare::Reference), Some(name)) => {
+                self.has_place(&["source", "reference"], name, order);
+                Compare::Reference(name.to_owned())
+            }
             (Some(wire::Compare::Reference), None) => {
                 let help = "write `reference = \"1.0.0\"` in `[source]`";
                 let what = "`compare = \"reference\"` needs a reference";
@@ -405,7 +408,7 @@ impl Reader<'_> {
                 );
                 Wanted::All
             }
-            Some(Versions::Range(text)) => match values::range(text) {
+            Some(Versions::Range(text)) => match values::range(text, order) {
                 Ok(range) => Wanted::Range(range),
                 Err(wrong) => {
                     self.wrong(&path, wrong);
@@ -437,14 +440,26 @@ impl Reader<'_> {
                     "again here",
                     "name it once",
                 );
-            } else if order == Order::Semver && Version::semantic(name).is_none() {
-                let what = format!("`{name}` is not a semantic version");
-                let help = format!(
-                    "write it in full, or `versions = \"^{name}\"` for a range; `order = \"listed\"` takes any name"
-                );
-                self.report(&path, what, "it has no place in the order `semver`", help);
+            } else {
+                self.has_place(&path, name, order);
             }
         }
+    }
+
+    /// A name that the order cannot read has no place in it.
+    fn has_place(&mut self, path: &[&str], name: &str, order: Order) {
+        if !order.is_by_name() || order.parse(name).is_some() {
+            return;
+        }
+        let what = format!("`{name}` is {}", order.no_place());
+        let why = format!("it has no place in the order `{}`", order.name());
+        let range = if order == Order::Semver && path.contains(&"versions") {
+            format!(", or `versions = \"^{name}\"` for a range")
+        } else {
+            String::new()
+        };
+        let help = format!("write it in full{range}; `order = \"listed\"` takes any name");
+        self.report(path, what, why, help);
     }
 
     fn select(&mut self, wire: Option<&str>, order: Order) -> Select {
@@ -462,7 +477,7 @@ impl Reader<'_> {
                 order.name()
             );
             let help = "write `order = \"semver\"`, or select with \"last:N\" or \"every:N\"";
-            self.report(&path, what, "this needs semantic versions", help);
+            self.report(&path, what, "this needs release lines", help);
         }
         selected
     }

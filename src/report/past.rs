@@ -1,0 +1,181 @@
+//! What is known from before a run: the run before it, and which gaps somebody accepts. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use super::words::list;
+use crate::journal::Run;
+use crate::outcome::{Gap, GapKind, Stage};
+use crate::verdict::state::{State, state};
+
+/// What a report holds its run against.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Past<'a> {
+    /// The last whole run of the same matrix before it.
+    pub before: Option<&'a Run>,
+    /// The gaps that are accepted.
+    pub accepted: &'a [Acknowledgement],
+}
+
+/// A gap that somebody accepts: it is no news, for as long as it stays what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acknowledgement {
+    /// The matrix's name.
+    pub matrix: String,
+    /// The cell's name.
+    pub cell: String,
+    /// Where it stops.
+    pub stage: Stage,
+    /// What happens.
+    pub kind: GapKind,
+    /// Why that is accepted.
+    pub reason: String,
+}
+
+/// What changed since the run before.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct News {
+    /// When that run began, as text; empty where there is none.
+    pub since: String,
+    /// Cells that had no number then and have one now, with what they were.
+    pub healed: Vec<(String, String)>,
+    /// Cells that had a number then and have none now.
+    pub lost: Vec<String>,
+    /// Cells that were not part of it, have no number, and are not accepted so.
+    pub new_gaps: Vec<String>,
+}
+
+impl Past<'_> {
+    /// Returns why a gap is accepted; none if nobody has said so, or if it has become another.
+    pub(super) fn acknowledged(&self, matrix: &str, cell: &str, gap: &Gap) -> Option<String> {
+        let known = self.accepted.iter().find(|known| {
+            known.matrix == matrix
+                && known.cell == cell
+                && (known.stage, known.kind) == (gap.stage, gap.kind)
+        });
+        known.map(|known| known.reason.clone())
+    }
+
+    /// Returns what changed since the run before, cell by cell.
+    pub(super) fn news(&self, run: &Run) -> News {
+        let Some(before) = self.before else {
+            return News::default();
+        };
+        let mut news = News {
+            since: format!("{:.0}", before.header.started),
+            ..News::default()
+        };
+        for (index, cell) in run.header.cells.iter().enumerate() {
+            let then = before.header.cells.iter().position(|old| old.id == cell.id);
+            let then = then.map(|then| state(before, then));
+            match (then, state(run, index)) {
+                (Some(State::Gap(gap)), State::Measured) => {
+                    let was = format!("{} {}: {}", gap.stage, gap.kind, gap.cause);
+                    news.healed.push((cell.id.clone(), was));
+                }
+                (Some(State::Measured), State::Gap(_)) => news.lost.push(cell.id.clone()),
+                (None, State::Gap(gap)) if self.is_news(run, &cell.id, &gap) => {
+                    news.new_gaps.push(cell.id.clone());
+                }
+                (Some(_) | None, _) => {}
+            }
+        }
+        news
+    }
+
+    fn is_news(&self, run: &Run, cell: &str, gap: &Gap) -> bool {
+        let known = self.acknowledged(&run.header.matrix.name, cell, gap);
+        known.is_none() && gap.kind != GapKind::Excluded
+    }
+}
+
+impl News {
+    /// Returns one sentence for each kind of news.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        let since = &self.since;
+        let mut sentences: Vec<String> = self
+            .healed
+            .iter()
+            .map(|(cell, was)| {
+                format!("{cell} has a number again; in the run of {since} it was a gap: {was}.")
+            })
+            .collect();
+        if !self.lost.is_empty() {
+            let cells = list(&self.lost, "and");
+            sentences.push(format!(
+                "New gaps since the run of {since}, which measured them: {cells}."
+            ));
+        }
+        if !self.new_gaps.is_empty() {
+            let cells = list(&self.new_gaps, "and");
+            sentences.push(format!(
+                "Gaps that were not part of the run of {since}: {cells}."
+            ));
+        }
+        sentences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::{Built, Purpose};
+    use crate::verdict::fixture::{NOISE, measure, run};
+
+    fn gap() -> Gap {
+        Gap::new(GapKind::Failed, "no such function")
+    }
+
+    fn accepted(kind: GapKind) -> Acknowledgement {
+        Acknowledgement {
+            matrix: run(&["1"]).header.matrix.name,
+            cell: "3".to_owned(),
+            stage: kind.stage(),
+            kind,
+            reason: "old".to_owned(),
+        }
+    }
+
+    /// Version 1 heals, 2 is lost, 3 is a new gap.
+    fn story() -> (Run, Run) {
+        let mut before = run(&["1", "2"]);
+        before.builds.insert(0, Built::Gap(gap()));
+        measure(&mut before, Purpose::Measure, &[(1, 100.0)], &NOISE);
+        let mut now = run(&["1", "2", "3"]);
+        now.builds.insert(1, Built::Gap(gap()));
+        now.builds.insert(2, Built::Gap(gap()));
+        measure(&mut now, Purpose::Measure, &[(0, 100.0)], &NOISE);
+        (before, now)
+    }
+
+    #[test]
+    fn what_heals_is_lost_or_is_new_is_told() {
+        let (before, now) = story();
+        let past = Past {
+            before: Some(&before),
+            accepted: &[],
+        };
+        let news = past.news(&now);
+        assert_eq!(
+            news.healed,
+            [("1".to_owned(), "build failed: no such function".to_owned())]
+        );
+        assert_eq!(
+            (news.lost.as_slice(), news.new_gaps.as_slice()),
+            (&["2".to_owned()][..], &["3".to_owned()][..])
+        );
+        assert_eq!(news.sentences().len(), 3);
+        assert!(Past::default().news(&now).sentences().is_empty());
+    }
+
+    #[test]
+    fn an_accepted_gap_is_no_news_until_it_becomes_another() {
+        let (before, now) = story();
+        for (kind, is_news) in [(GapKind::Failed, false), (GapKind::Timeout, true)] {
+            let past = Past {
+                before: Some(&before),
+                accepted: &[accepted(kind)],
+            };
+            assert_eq!(!past.news(&now).new_gaps.is_empty(), is_news);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The versions in a git repository: its tags, its branches, or each commit of a range.
+//!
+//! The `git` command brings the repository into a mirror of our own, with the user's credentials and proxies; git2 reads
+//! the history there. The user's own checkout is only ever read from, and what is checked out or not committed in it
+//! plays no part.
+
+pub(crate) mod command;
+pub(crate) mod mirror;
+
+mod history;
+
+use std::path::Path;
+
+use super::Available;
+use crate::error::Result;
+use crate::matrix::{Git, GitRefs};
+use crate::version::Order;
+use history::History;
+use mirror::Mirror;
+
+/// Brings the repository's mirror up to date and lists its versions.
+///
+/// It is asked each time, as a registry is: that costs one question to the server, and a mirror that is merely young
+/// would hide the tag that somebody has just pushed.
+pub(super) async fn available(git: &Git, order: Order, cache: &Path) -> Result<Available> {
+    let mirror = Mirror::of(&git.repository, cache);
+    let stale = mirror.refresh().await?;
+    let _reading = mirror.read_lock().await?;
+    let history = History::open(mirror.path())?;
+    let mut available = match &git.refs {
+        GitRefs::Tags(pattern) => history.tags(pattern, order == Order::Topo)?,
+        GitRefs::Branches(names) => history.branches(names)?,
+        GitRefs::Commits(range) => history.commits(range, git.first_parent)?,
+    };
+    available.warnings.extend(stale);
+    available.warnings.extend(history.warning());
+    Ok(available)
+}
