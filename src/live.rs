@@ -7,15 +7,16 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::build::Workshop;
 use crate::build::cache::LOGS_MARK;
+use crate::build::{Workshop, axis};
 use crate::commands::Loaded;
 use crate::error::{Error, Kind, Result};
 use crate::journal::{Built, CpuPlan, Launched, SessionRecord};
 use crate::matrix::template::{Variables, render, used_environment};
 use crate::matrix::{self, Attach, Command, Matrix, SourceKind};
-use crate::outcome::{Artifact, Gap};
+use crate::outcome::{Artifact, Gap, GapKind};
 use crate::pipeline::Bench;
 use crate::plan::SessionPlan;
 use crate::process::{Spec, base_environment};
@@ -29,7 +30,11 @@ use crate::workplace::{self, Workplace};
 pub struct Live {
     matrix: Matrix,
     cells: Vec<Cell>,
+    /// For each cell the matrix as it is for that cell.
+    variants: Vec<Arc<Matrix>>,
     missing: Vec<usize>,
+    /// Cells that the matrix excludes, and why.
+    excluded: BTreeMap<usize, String>,
     /// What a run writes down is relative to this folder: a journal is read on other machines, and is no place for their
     /// owners' paths.
     root: PathBuf,
@@ -50,7 +55,9 @@ impl Live {
         Ok(Self {
             workshop: Workshop::new(workplace.cache(), (cores / cells.len().max(1)).max(1)),
             matrix: loaded.matrix,
+            variants: loaded.variants,
             missing: loaded.expansion.missing,
+            excluded: loaded.expansion.excluded,
             root: workplace.root.clone(),
             cells,
             cpus,
@@ -67,7 +74,8 @@ impl Live {
         index: u32,
         scratch: &Path,
     ) -> Result<Launch<'_>> {
-        let (address, spec) = match &self.matrix.source.kind {
+        let matrix = &self.variants[cell];
+        let (address, spec) = match &matrix.source.kind {
             SourceKind::Attach(attach) => (attached(attach, &self.cells[cell])?, None),
             SourceKind::Crates(_)
             | SourceKind::Npm(_)
@@ -78,7 +86,7 @@ impl Live {
             | SourceKind::Url(_)
             | SourceKind::Path(_)
             | SourceKind::List(_) => {
-                let address = self.address()?;
+                let address = self.address(cell)?;
                 let spec = self.command(cell, artifact, (address, scratch))?;
                 (address, Some(spec))
             }
@@ -87,9 +95,10 @@ impl Live {
             spec,
             address,
             log: session::log_path(&self.logs, index, (cell, &self.cells[cell].id)),
-            ready: &self.matrix.ready,
+            ready: &matrix.ready,
             check: &self.matrix.check,
             workload: &self.matrix.load,
+            stop: (matrix.start.stop_signal, matrix.start.stop_grace),
         })
     }
 
@@ -100,7 +109,8 @@ impl Live {
         artifact: &Artifact,
         (address, scratch): (SocketAddr, &Path),
     ) -> Result<Spec> {
-        let start = &self.matrix.start;
+        let matrix = &self.variants[cell];
+        let start = &matrix.start;
         let variables = self.variables(cell, artifact, address);
         let filled = |template: &str| {
             render(template, &variables)
@@ -108,6 +118,7 @@ impl Live {
         };
         let mut env = base_environment();
         env.extend(variables.environment());
+        axis::put_first(&mut env, &self.programs(artifact));
         for (name, template) in &start.env {
             env.insert(name.clone(), filled(template)?);
         }
@@ -119,7 +130,7 @@ impl Live {
             Command::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), filled(line)?],
         };
         let cwd = match &start.cwd {
-            Some(template) => self.matrix.dir.join(filled(template)?),
+            Some(template) => matrix.dir.join(filled(template)?),
             None => scratch.to_owned(),
         };
         let program = words.remove(0);
@@ -151,8 +162,8 @@ impl Live {
     }
 
     /// Returns where the next server will listen: on the matrix's port, which must be free, or on any free one.
-    fn address(&self) -> Result<SocketAddr> {
-        let Some(port) = self.matrix.start.port else {
+    fn address(&self, cell: usize) -> Result<SocketAddr> {
+        let Some(port) = self.variants[cell].start.port else {
             return serve::free_address();
         };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -171,15 +182,16 @@ impl Live {
     }
 
     fn variables(&self, cell: usize, artifact: &Artifact, address: SocketAddr) -> Variables {
+        let matrix = &self.variants[cell];
         let cell = &self.cells[cell];
         let text = |path: &Path| self.root.join(path).to_string_lossy().into_owned();
         let cpus: Vec<String> = self.cpus.server.iter().map(ToString::to_string).collect();
         let mut variables = Variables::default();
         variables.set("version", cell.version.name.clone());
-        if let Some(package) = self.matrix.source.kind.package() {
+        if let Some(package) = matrix.source.kind.package() {
             variables.set("package", package);
         }
-        if let SourceKind::Git(_) = self.matrix.source.kind {
+        if let SourceKind::Git(_) = matrix.source.kind {
             let version = &cell.version;
             variables.set("commit", version.commit.as_deref().unwrap_or_default());
             variables.set("tag", version.tag.as_deref().unwrap_or_default());
@@ -193,12 +205,21 @@ impl Live {
         variables.set("host", address.ip().to_string());
         variables.set("port", address.port().to_string());
         variables.set("cpus", cpus.join(","));
-        variables.set("matrix_dir", text(&self.matrix.dir));
+        variables.set("matrix_dir", text(&matrix.dir));
         for (name, value) in &cell.axes {
             variables.set(format!("axis.{name}"), value.clone());
         }
-        set_environment(&mut variables, &self.matrix.start);
+        axis::set_programs(&mut variables, &self.programs(artifact));
+        set_environment(&mut variables, &matrix.start);
         variables
+    }
+
+    /// Returns where the programs of a cell's axes lie.
+    fn programs(&self, artifact: &Artifact) -> BTreeMap<String, PathBuf> {
+        let programs = artifact.axis_programs.iter();
+        programs
+            .map(|(axis, program)| (axis.clone(), self.root.join(program)))
+            .collect()
     }
 }
 
@@ -247,10 +268,13 @@ fn no_folder(error: std::io::Error) -> Error {
 
 impl Bench for Live {
     async fn prepare(&self, cell: usize) -> Result<Built> {
+        if let Some(reason) = self.excluded.get(&cell) {
+            return Ok(Built::Gap(Gap::new(GapKind::Excluded, reason)));
+        }
         let available = !self.missing.contains(&cell);
         let built = self
             .workshop
-            .prepare(&self.matrix, &self.cells[cell], available)
+            .prepare(&self.variants[cell], &self.cells[cell], available)
             .await?;
         Ok(match built {
             Built::Gap(gap) => Built::Gap(self.gap_inside(gap)),
@@ -259,6 +283,11 @@ impl Bench for Live {
                 work: self.inside(&artifact.work),
                 out: self.inside(&artifact.out),
                 binary: artifact.binary.map(|binary| self.inside(&binary)),
+                axis_programs: artifact
+                    .axis_programs
+                    .into_iter()
+                    .map(|(axis, program)| (axis, self.inside(&program)))
+                    .collect(),
                 ..artifact
             }),
         })

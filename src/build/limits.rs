@@ -30,35 +30,35 @@ pub(super) fn is_disk_full(folder: &Folder) -> bool {
 /// Makes the gap of a step that was ended for a limit.
 pub(super) fn passed(limit: Limit, step: &str, limits: &Limits) -> Gap {
     let allowed = |limit: Option<u64>| limit.map_or_else(String::new, size);
-    let raise = |key: &str| format!("`[build] limits = {{ {key} = \"…\" }}` allows another amount");
-    let (what, hint) = match limit {
+    let (what, key) = match limit {
         Limit::Memory => (
             format!("used more than {} of memory", allowed(limits.memory_bytes)),
-            raise("memory"),
+            Some("memory"),
         ),
         Limit::Log => (
-            format!("printed more than {}", allowed(limits.log_bytes)),
-            format!("the log keeps the first of it, and {}", raise("log")),
+            format!(
+                "printed more than {}, of which the log keeps the beginning,",
+                allowed(limits.log_bytes)
+            ),
+            Some("log"),
         ),
         Limit::Disk => (
             format!(
-                "filled its folder with more than {}",
+                "made more than {} of files, which are deleted,",
                 allowed(limits.disk.as_ref().map(|(_, most)| *most))
             ),
-            format!("it is deleted, and {}", raise("disk")),
+            Some("disk"),
         ),
         Limit::Processes => (
             format!(
                 "had more than {} processes at a time",
                 limits.processes.unwrap_or_default()
             ),
-            "no build may have more".to_owned(),
+            None,
         ),
     };
-    let gap = Gap::new(
-        GapKind::Failed,
-        format!("`{step}` {what} and was ended; {hint}"),
-    );
+    let gap = Gap::new(GapKind::Failed, format!("`{step}` {what} and was ended"))
+        .with_hint(key.map(|key| format!("more for `build.limits.{key}`")));
     if limit == Limit::Memory {
         return gap.with_class(Class::Transient);
     }
@@ -91,39 +91,36 @@ mod tests {
             log_bytes: Some(64 << 20),
             disk: Some((std::path::PathBuf::from("/x"), 20 << 30)),
         };
-        let raise = |key| format!("`[build] limits = {{ {key} = \"…\" }}` allows another amount");
-        for (limit, class, what, then) in [
+        for (limit, class, what, hint) in [
             (
                 Limit::Memory,
                 Class::Transient,
                 "used more than 1.5 GiB of memory",
-                raise("memory"),
+                Some("more for `build.limits.memory`"),
             ),
             (
                 Limit::Log,
                 Class::Permanent,
-                "printed more than 64 MiB",
-                format!("the log keeps the first of it, and {}", raise("log")),
+                "printed more than 64 MiB, of which the log keeps the beginning,",
+                Some("more for `build.limits.log`"),
             ),
             (
                 Limit::Disk,
                 Class::Permanent,
-                "filled its folder with more than 20 GiB",
-                format!("it is deleted, and {}", raise("disk")),
+                "made more than 20 GiB of files, which are deleted,",
+                Some("more for `build.limits.disk`"),
             ),
             (
                 Limit::Processes,
                 Class::Permanent,
                 "had more than 4096 processes at a time",
-                "no build may have more".to_owned(),
+                None,
             ),
         ] {
             let gap = passed(limit, "make all", &limits);
             assert_eq!((gap.kind, gap.class), (GapKind::Failed, class));
-            assert_eq!(
-                gap.cause,
-                format!("`make all` {what} and was ended; {then}")
-            );
+            assert_eq!(gap.cause, format!("`make all` {what} and was ended"));
+            assert_eq!(gap.hint.as_deref(), hint);
         }
     }
 

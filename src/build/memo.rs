@@ -7,18 +7,24 @@ use tokio::sync::OnceCell;
 
 use crate::error::Result;
 
-/// Texts by what they answer. Clones share what they know.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Memo(Arc<Mutex<HashMap<String, Arc<OnceCell<String>>>>>);
+/// Answers by their questions. Clones share what they know.
+#[derive(Debug, Clone)]
+pub(super) struct Memo<T = String>(Arc<Mutex<HashMap<String, Arc<OnceCell<T>>>>>);
 
-impl Memo {
+impl<T> Default for Memo<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T: Clone> Memo<T> {
     /// Returns the answer to a question: the one that is known, or what `find` gives. Of several that ask at once one
     /// finds out and the others wait; an error is not remembered.
     pub(super) async fn once(
         &self,
         question: String,
-        find: impl Future<Output = Result<String>>,
-    ) -> Result<String> {
+        find: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let cell = {
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(known.entry(question).or_default())

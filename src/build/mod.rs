@@ -8,6 +8,7 @@
     reason = "it times builds and reads the variables that templates name"
 )]
 
+pub mod axis;
 pub mod cache;
 pub mod diagnosis;
 pub mod log;
@@ -43,12 +44,16 @@ use crate::error::{Error, Kind, Result};
 use crate::journal::Built;
 use crate::matrix::template::{self, Variables};
 use crate::matrix::{Command, Matrix, Proof, SourceKind};
-use crate::outcome::{Artifact, Class, Gap, GapKind, Stage};
+use crate::outcome::{Artifact, Class, Gap, GapKind, Outcome, Stage};
 use crate::version::Cell;
+use axis::Programs;
 use folder::Folder;
 use key::Ingredients;
 use leash::Leash;
 use memo::Memo;
+
+/// Axes of a cell that its build may be called by, as all sets of them are looked for.
+const MOST_AXES: usize = 8;
 
 /// Where versions are built and kept.
 #[derive(Debug, Clone)]
@@ -56,6 +61,8 @@ pub struct Workshop {
     cache: PathBuf,
     jobs: usize,
     memo: Memo,
+    /// The programs of axes, or why one cannot be had.
+    programs: Memo<Outcome<PathBuf>>,
 }
 
 /// Why a build ended before its end: the version's fault, or the tool's.
@@ -89,7 +96,20 @@ struct Bench<'a> {
     cell: &'a Cell,
     folder: &'a Folder,
     jobs: usize,
+    /// The programs of the axes that change what is built.
+    programs: Programs,
     begun: Instant,
+}
+
+/// What a build is given beside its matrix and cell.
+#[derive(Clone)]
+struct Job {
+    /// The folder that its own folder lies in.
+    builds: PathBuf,
+    /// The file or folder of this machine that the version is.
+    entry: Option<PathBuf>,
+    /// The programs of the axes that change what is built.
+    programs: Programs,
 }
 
 /// What a source gives before any step is run.
@@ -113,6 +133,7 @@ impl Workshop {
             cache: cache.into(),
             jobs,
             memo: Memo::default(),
+            programs: Memo::default(),
         }
     }
 
@@ -126,14 +147,37 @@ impl Workshop {
         if !available || is_gone {
             return Ok(Built::Gap(kind::not_found(matrix, cell)));
         }
-        let builds = self.cache.join("builds").join(folder::safe(&matrix.name));
-        std::fs::create_dir_all(&builds).map_err(|error| folder::cannot("make", &builds, error))?;
-        let key = key::key(&self.ingredients(matrix, cell, entry.as_deref()).await?);
-        let folder = Folder::lock(&builds, &folder::name(&cell.id, &key)).await?;
+        let programs = match axis::programs(self, matrix, cell).await {
+            Ok(programs) => programs,
+            Err(Stop::Gap(gap) | Stop::Limit(gap)) => return Ok(Built::Gap(gap)),
+            Err(Stop::Error(error)) => return Err(error),
+        };
+        let job = Job {
+            builds: self.cache.join("builds").join(folder::safe(&matrix.name)),
+            entry,
+            programs: axis::of_build(matrix, &programs),
+        };
+        Ok(match self.made(matrix, cell, job).await? {
+            Built::Gap(gap) => Built::Gap(gap),
+            // Not in the folder's outcome, which cells with other programs share.
+            Built::Artifact(artifact) => Built::Artifact(Artifact {
+                axis_programs: programs,
+                ..artifact
+            }),
+        })
+    }
+
+    /// Gives what a build gives: from its folder, or by building there.
+    async fn made(&self, matrix: &Matrix, cell: &Cell, job: Job) -> Result<Built> {
+        let builds = &job.builds;
+        std::fs::create_dir_all(builds).map_err(|error| folder::cannot("make", builds, error))?;
+        let ingredients = self.ingredients(matrix, cell, job.entry.as_deref()).await?;
+        let key = key::key(&ingredients);
+        let folder = Folder::lock(builds, &folder::name(&build_id(matrix, cell), &key)).await?;
         if let Some(built) = folder.outcome() {
             return Ok(built);
         }
-        self.build_patiently(matrix, cell, entry, (&folder, key))
+        self.build_patiently(matrix, cell, job, (&folder, key))
             .await
     }
 
@@ -142,21 +186,21 @@ impl Workshop {
         &self,
         matrix: &Matrix,
         cell: &Cell,
-        entry: Option<PathBuf>,
+        job: Job,
         (folder, key): (&Folder, String),
     ) -> Result<Built> {
         let retry = matrix.build.retry;
         let mut wait = retry.wait;
         for _ in 1..retry.attempts {
             let again = (folder, key.clone());
-            let built = self.build(matrix, cell, entry.clone(), again).await?;
+            let built = self.build(matrix, cell, job.clone(), again).await?;
             if !may_pass(&built) {
                 return Ok(built);
             }
             tokio::time::sleep(wait).await;
             wait *= 2;
         }
-        let mut built = self.build(matrix, cell, entry, (folder, key)).await?;
+        let mut built = self.build(matrix, cell, job, (folder, key)).await?;
         if let Built::Gap(gap) = &mut built
             && retry.attempts > 1
         {
@@ -170,7 +214,7 @@ impl Workshop {
         &self,
         matrix: &Matrix,
         cell: &Cell,
-        entry: Option<PathBuf>,
+        job: Job,
         (folder, key): (&Folder, String),
     ) -> Result<Built> {
         let begun = Instant::now();
@@ -182,9 +226,10 @@ impl Workshop {
             cell,
             folder,
             jobs: self.jobs,
+            programs: job.programs,
             begun,
         };
-        let made = bench.make(entry).await;
+        let made = bench.make(job.entry).await;
         let is_over = matches!(made, Err(Stop::Limit(_)));
         let left = folder.clone();
         blocking(move || {
@@ -249,6 +294,7 @@ impl Bench<'_> {
         };
         let mut variables = variables(self.matrix, self.cell, folders);
         variables.set("jobs", self.jobs.to_string());
+        axis::set_programs(&mut variables, &self.programs);
         let own = &self.matrix.build.steps;
         let steps = if own.is_empty() { &fetched.steps } else { own };
         let run = steps::run(self, steps, (&variables, &fetched.work)).await;
@@ -319,23 +365,32 @@ impl Bench<'_> {
 
 /// Returns the log of the newest build of a cell, whatever its key was.
 pub fn newest_log(cache: &Path, matrix: &str, cell: &str) -> Option<PathBuf> {
-    let begin = format!("{}-", folder::safe(cell));
+    let begins: Vec<String> = build_ids(cell).iter().map(|id| folder::safe(id)).collect();
     let entries = std::fs::read_dir(cache.join("builds").join(folder::safe(matrix))).ok()?;
     let logs = entries.filter_map(|entry| {
         let entry = entry.ok()?;
         let name = entry.file_name().into_string().ok()?;
-        // After the cell's name comes the key and nothing else, or it is another cell's that begins alike.
-        let key = name
-            .strip_prefix(&begin)
-            .filter(|key| !key.contains('-'))?
-            .to_owned();
+        // After the build's name comes the key and nothing else, or it is another one's that begins alike.
+        let (begin, key) = name.rsplit_once('-')?;
+        let is_own = begins.iter().any(|own| own == begin);
         let log = entry.path().join("build.log");
         let written = log.metadata().ok()?.modified().ok()?;
-        key.chars()
-            .all(|digit| digit.is_ascii_hexdigit())
-            .then_some((written, log))
+        let is_key = key.chars().all(|digit| digit.is_ascii_hexdigit());
+        (is_own && is_key).then_some((written, log))
     });
     logs.max().map(|(_, log)| log)
+}
+
+/// Returns what the build of a cell may be called: only those of its axes that change the build are in its name.
+fn build_ids(cell: &str) -> Vec<String> {
+    let words: Vec<&str> = cell.split(' ').collect();
+    let axes = words[1..].iter().rev();
+    let axes = axes.take_while(|word| word.contains('=')).count();
+    let (version, axes) = words.split_at(words.len() - axes.min(MOST_AXES));
+    axes.iter().fold(vec![version.join(" ")], |ids, axis| {
+        let with = ids.iter().map(|id| format!("{id} {axis}"));
+        ids.iter().cloned().chain(with).collect()
+    })
 }
 
 /// Returns whether a build's outcome is worth keeping: an artifact, or a gap that will not go away by itself. What a
@@ -403,6 +458,15 @@ fn variables(matrix: &Matrix, cell: &Cell, folders: Folders<'_>) -> Variables {
     variables
 }
 
+/// Returns what is built, without the axes that make no difference to it: their cells share one build.
+fn build_id(matrix: &Matrix, cell: &Cell) -> String {
+    let axes = matrix.axes.iter().filter(|axis| axis.build);
+    let values = axes.filter_map(|axis| Some((&axis.name, cell.axes.get(&axis.name)?)));
+    values.fold(cell.version.name.clone(), |id, (axis, value)| {
+        format!("{id} {axis}={value}")
+    })
+}
+
 /// Returns the values of the axes that change what is built.
 fn build_axes(matrix: &Matrix, cell: &Cell) -> BTreeMap<String, String> {
     let axes = matrix.axes.iter().filter(|axis| axis.build);
@@ -461,6 +525,7 @@ impl Workshop {
         };
         let mut variables = variables(matrix, cell, folders);
         variables.set("jobs", "{jobs}");
+        axis::set_programs(&mut variables, &axis::placeholders(matrix));
         let render = |text: &String| {
             template::render(text, &variables).map_err(|problem| wrong_template(text, &problem))
         };
@@ -481,7 +546,7 @@ impl Workshop {
             binary: build.binary.as_ref().map(render).transpose()?,
             proof: proof_ingredients(build.proof.as_ref(), variables.clone())?,
             network: build.network,
-            axes: build_axes(matrix, cell),
+            axes: axis::ingredients(matrix, cell),
             inputs,
             toolchain: kind::toolchain(self, matrix).await?,
             platform: vec![
@@ -749,6 +814,66 @@ timeout = "1m"
             plain,
             key(&matrix, "1", &[("body", "a"), ("features", "a")]).await
         );
+    }
+
+    #[tokio::test]
+    async fn values_that_do_not_change_the_build_share_one() {
+        let (dir, matrix, workshop) = versions();
+        let build = async |body: &str, features: &str| {
+            let cell = cell("v1", &[("body", body), ("features", features)]);
+            artifact(workshop.prepare(&matrix, &cell, true).await.unwrap())
+        };
+        let first = build("a", "a").await;
+        let second = build("b", "a").await;
+        assert!(second.cached && first.work == second.work);
+        let third = build("b", "b").await;
+        assert!(!third.cached && first.work != third.work);
+        let folder = third.work.parent().unwrap().file_name().unwrap();
+        assert!(folder.to_string_lossy().starts_with("v1-features-b-"));
+        let cache = dir.path().join(".harness");
+        log::append(&first.work.with_file_name("build.log"), "one").unwrap();
+        let newest = |cell: &str| newest_log(&cache, "test", cell);
+        let of_first = Some(first.work.with_file_name("build.log"));
+        assert_eq!(newest("v1 body=b features=a"), of_first);
+        assert_eq!(newest("v1 body=b features=b"), None);
+    }
+
+    #[test]
+    fn a_build_may_be_called_by_any_of_its_cells_axes() {
+        assert_eq!(build_ids("1.0.0"), ["1.0.0"]);
+        assert_eq!(build_ids("a=b"), ["a=b"]);
+        assert_eq!(
+            build_ids("an odd=name x y=1 z=2"),
+            [
+                "an odd=name x",
+                "an odd=name x y=1",
+                "an odd=name x z=2",
+                "an odd=name x y=1 z=2"
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_program_of_an_axis_is_part_of_the_build_only_where_it_changes_it() {
+        let npm = |package: &str| {
+            let package = package.to_owned();
+            Some(crate::matrix::Provider::Npm { package })
+        };
+        let mut matrix = matrix(SourceKind::List(List { command: None }));
+        let key = async |matrix: &Matrix| {
+            let shop = Workshop::new("/nowhere", 1);
+            let cell = cell("1", &[("body", "a"), ("features", "a")]);
+            key::key(&shop.ingredients(matrix, &cell, None).await.unwrap())
+        };
+        let plain = key(&matrix).await;
+        matrix.axes[0].from = npm("node");
+        assert_eq!(plain, key(&matrix).await);
+        matrix.axes[1].from = npm("node");
+        let with_node = key(&matrix).await;
+        matrix.axes[1].from = npm("bun");
+        assert!(plain != with_node && with_node != key(&matrix).await);
+        matrix.build.binary = Some("{axis.features.binary}".to_owned());
+        key(&matrix).await;
     }
 
     #[tokio::test]

@@ -1,13 +1,13 @@
 //! Running the steps of a build. Edge only by the programs that it runs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::diagnosis::{self, Diagnosis, Nature};
 use super::folder::cannot;
 use super::template::{self, Variables};
-use super::{Bench, OrStop, Stop, bounds, fill, kind, limits, log};
+use super::{Bench, OrStop, Stop, axis, bounds, fill, kind, limits, log};
 use crate::error::{Error, Kind, Result};
 use crate::matrix::{Build, Command};
 use crate::outcome::{Class, Gap, GapKind};
@@ -51,7 +51,11 @@ async fn one(bench: &Bench<'_>, spec: &Spec) -> OrStop<()> {
     let said = log::read_ends(path, from).map_err(|error| cannot("read", path, error))?;
     if matches!(ended, Ended::Code(_) | Ended::Signal(_)) && limits::is_disk_full(bench.folder) {
         let cause = format!("`{}` failed, and the disk is full", short(spec));
-        return Err(gap(Nature::Space, cause).with_log(path).into());
+        let hint = Nature::Space.hint().map(str::to_owned);
+        return Err(gap(Nature::Space, cause)
+            .with_hint(hint)
+            .with_log(path)
+            .into());
     }
     Err(match failed(spec, &ended, &said, &bench.matrix.build) {
         Stop::Gap(gap) => Stop::Gap(gap.with_log(path)),
@@ -84,16 +88,39 @@ fn failed(spec: &Spec, ended: &Ended, said: &str, build: &Build) -> Stop {
         None => how,
     };
     let gap = match out_of_bounds(spec, ended, said) {
-        Some(refusal) => Gap::new(GapKind::Failed, format!("`{step}` {refusal}")),
-        None if diagnosis.nature == Nature::Network && !build.network => Gap::new(
-            GapKind::Failed,
-            format!(
-                "`{step}` asked for the network, which `[build] network = false` closes; {cause}"
-            ),
-        ),
+        Some(path) => kept_from_writing(&step, &path),
+        None if diagnosis.nature == Nature::Network && !build.network => {
+            kept_from_the_network(&step, &cause)
+        }
         None => gap(diagnosis.nature, cause).with_hint(diagnosis.hint),
     };
     gap.with_errors(diagnosis.errors).into()
+}
+
+/// Returns where a step was kept from writing, if that is what its log tells.
+fn out_of_bounds(spec: &Spec, ended: &Ended, said: &str) -> Option<PathBuf> {
+    /// How a shell ends that was not allowed to run a program.
+    const NOT_EXECUTABLE: Ended = Ended::Code(126);
+    let confinement = spec.confinement.as_ref()?;
+    if *ended == NOT_EXECUTABLE {
+        return None;
+    }
+    bounds::refused(said, &spec.cwd, &confinement.writable)
+}
+
+fn kept_from_writing(step: &str, path: &Path) -> Gap {
+    let cause = format!(
+        "`{step}` could not write to {}: a build may write only in its own folder, and package managers in their caches",
+        path.display()
+    );
+    let hint = "have it write below `{work}`, `{out}` or `$TMPDIR`";
+    Gap::new(GapKind::Failed, cause).with_hint(Some(hint.to_owned()))
+}
+
+fn kept_from_the_network(step: &str, cause: &str) -> Gap {
+    let cause =
+        format!("`{step}` asked for the network, which `build.network` closes to it; {cause}");
+    Gap::new(GapKind::Failed, cause).with_hint(Some("`build.network = true`".to_owned()))
 }
 
 /// The gap of a step that was killed. Nobody but the kernel, short of memory, sends that signal.
@@ -120,21 +147,6 @@ fn not_started(step: &str, reason: &str) -> Gap {
     let diagnosis = diagnosis::diagnose(reason);
     let cause = diagnosis.explaining(&format!("`{step}` could not be started: {reason}"));
     Gap::new(GapKind::Failed, cause).with_hint(diagnosis.hint)
-}
-
-/// Says where a step was kept from writing, if that is what its log tells.
-fn out_of_bounds(spec: &Spec, ended: &Ended, said: &str) -> Option<String> {
-    /// How a shell ends that was not allowed to run a program.
-    const NOT_EXECUTABLE: Ended = Ended::Code(126);
-    let confinement = spec.confinement.as_ref()?;
-    if *ended == NOT_EXECUTABLE {
-        return None;
-    }
-    let path = bounds::refused(said, &spec.cwd, &confinement.writable)?;
-    Some(format!(
-        "could not write to {}: a build may write only in its own folder, and package managers in their caches",
-        path.display()
-    ))
 }
 
 /// Makes the gap of a step that failed for a cause of this nature.
@@ -217,6 +229,7 @@ fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<Stri
     env.extend(variables.environment());
     set_temporary_folder(&mut env, &bench.folder.tmp);
     env.extend(kind::environment(bench));
+    axis::put_first(&mut env, &bench.programs);
     for (name, value) in &bench.matrix.build.env {
         let value = template::render(value, variables)
             .map_err(|problem| super::wrong_template(value, &problem))?;
@@ -382,7 +395,7 @@ mod tests {
             Stop::Gap(gap) => {
                 assert_eq!((gap.kind, gap.class), (GapKind::Failed, Class::Permanent));
                 assert!(
-                    gap.cause.contains("`[build] network = false`"),
+                    gap.cause.contains("`build.network` closes"),
                     "{}",
                     gap.cause
                 );

@@ -15,9 +15,8 @@ use super::folder::{self, Folder, cannot};
 use super::leash::Leash;
 use super::{Bench, Fetched, OrStop, archive, leashed};
 use crate::error::{Error, Kind, Result};
+use crate::matrix::Url;
 use crate::matrix::template::{self, Variables};
-use crate::matrix::{Matrix, Url};
-use crate::outcome::{Class, Gap, GapKind};
 use crate::version::Version;
 
 /// Returns what tells one version from all others: its content, wherever it comes from.
@@ -35,28 +34,13 @@ pub(super) fn identity(url: &Url, version: &Version) -> Vec<String> {
 pub(super) async fn fetch(bench: &Bench<'_>, url: &Url) -> OrStop<Fetched> {
     let wanted = wanted(url, &bench.cell.version)?;
     let kept = download::fetch(bench, &wanted).await?;
-    let (folder, strip, shown) = (bench.folder.clone(), url.strip, wanted.shown.clone());
+    let (folder, strip) = (bench.folder.clone(), url.strip);
     let work = move |leash: &Leash| place(&folder, &kept, (&wanted, strip), leash);
     let binary = leashed(bench.time_left(), work).await?;
-    if binary.is_none() && needs_program(bench.matrix) {
-        let cause = format!("{shown} is an archive, and `build.binary` names no program in it");
-        // Not kept, as what the start command needs does not decide the build.
-        let gap = Gap::new(GapKind::NoBinary, cause).with_class(Class::Transient);
-        return Err(gap.into());
-    }
     Ok(Fetched {
         binary,
         ..bench.nothing_fetched()
     })
-}
-
-/// Returns whether the start command needs a program that the matrix leaves to the source.
-fn needs_program(matrix: &Matrix) -> bool {
-    let uses_it = |text: &str| {
-        let used = template::used(text).unwrap_or_default();
-        used.iter().any(|name| name == "binary")
-    };
-    matrix.build.binary.is_none() && matrix.start.cmd.templates().into_iter().any(uses_it)
 }
 
 fn checksum<'url>(url: &'url Url, version: &Version) -> Option<&'url str> {

@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::live;
 use crate::matrix::expand::Expansion;
-use crate::matrix::{Matrix, SourceKind, schema};
+use crate::matrix::{Layer, Matrix, SourceKind, schema};
 use crate::version::{Order, Parsed};
 use crate::workplace::Workplace;
 
@@ -22,17 +22,9 @@ pub(super) fn schema(arguments: &CheckArgs) -> Result<Exit> {
 
 pub(super) async fn run(workplace: &Workplace, arguments: &CheckArgs) -> Result<Exit> {
     for matrix in matrices(workplace, &arguments.selected)? {
-        let missing = missing_here(&matrix.0);
-        if !missing.is_empty() {
-            return Err(missing.into_iter().fold(
-                Error::new(
-                    Kind::Configuration,
-                    format!("{} cannot run here", matrix.0.file.display()),
-                ),
-                Error::because,
-            ));
-        }
+        can_run_here(&matrix.0, &[&matrix.0])?;
         let loaded = load(workplace, matrix, &arguments.selected).await?;
+        can_run_here(&loaded.matrix, &loaded.matrices())?;
         print(&match arguments.format {
             DataFormat::Json => json(&loaded),
             DataFormat::Human => text(&loaded),
@@ -51,19 +43,33 @@ fn text(loaded: &Loaded) -> String {
     let mut lines = vec![format!("{}: {}", matrix.file.display(), matrix.title)];
     lines.extend(warnings.iter().map(|warning| format!("warning: {warning}")));
     for (index, cell) in expansion.cells.iter().enumerate() {
-        let mut note = String::new();
-        if expansion.missing.binary_search(&index).is_ok() {
-            note.push_str("  (not in the source: will be a gap)");
-        }
-        if let Some(why) = &cell.version.withdrawn {
-            note = format!("{note}  (withdrawn: {why})");
-        }
-        lines.push(format!("  in   {}{note}", cell.id));
+        lines.push(format!("  in   {}{}", cell.id, note(loaded, index)));
     }
     lines.extend(stretches(expansion, matrix.source.order));
     let (cells, out) = (expansion.cells.len(), expansion.left_out.len());
     lines.push(format!("{cells} cells in, {out} versions out"));
     lines.join("\n")
+}
+
+/// Returns what is special about a cell.
+fn note(loaded: &Loaded, cell: usize) -> String {
+    let expansion = &loaded.expansion;
+    let layers = expansion.layers[cell].iter();
+    let layers: Vec<String> = layers.map(|layer| layer.name(&loaded.matrix)).collect();
+    let mut notes = Vec::new();
+    if let Some(reason) = expansion.excluded.get(&cell) {
+        notes.push(format!("excluded, will be a gap: {reason}"));
+    } else if expansion.missing.binary_search(&cell).is_ok() {
+        notes.push("not in the source: will be a gap".to_owned());
+    } else if !layers.is_empty() {
+        notes.push(format!("with {}", layers.join(" and ")));
+    }
+    let withdrawn = &expansion.cells[cell].version.withdrawn;
+    notes.extend(withdrawn.iter().map(|why| format!("withdrawn: {why}")));
+    match notes.as_slice() {
+        [] => String::new(),
+        notes => format!("  ({})", notes.join("; ")),
+    }
 }
 
 /// Returns a line for each stretch of versions that are left out for the same reason, none in between.
@@ -86,6 +92,19 @@ fn stretches(expansion: &Expansion, order: Order) -> Vec<String> {
         }
     };
     expansion.left_out.chunk_by(same).map(line).collect()
+}
+
+/// Makes sure that nothing is missing on this machine that the matrix, as it is for some of its cells, names.
+fn can_run_here(matrix: &Matrix, variants: &[&Matrix]) -> Result<()> {
+    let mut missing: Vec<String> = variants.iter().flat_map(|it| missing_here(it)).collect();
+    missing.sort();
+    missing.dedup();
+    let message = format!("{} cannot run here", matrix.file.display());
+    let error = Error::new(Kind::Configuration, message);
+    match missing.as_slice() {
+        [] => Ok(()),
+        _ => Err(missing.into_iter().fold(error, Error::because)),
+    }
 }
 
 /// Returns what a run of the matrix would stumble over on this machine.
@@ -121,11 +140,16 @@ fn json(loaded: &Loaded) -> String {
         .iter()
         .map(|(version, why)| serde_json::json!({ "version": version, "why": why }))
         .collect();
+    let line = |layer: &Layer| layer.line(&loaded.matrix);
+    let lines = |layers: &Vec<Layer>| layers.iter().map(line).collect::<Vec<_>>();
+    let layers: Vec<_> = expansion.layers.iter().map(lines).collect();
     let value = serde_json::json!({
         "matrix": loaded.matrix.file,
         "title": loaded.matrix.title,
         "cells": expansion.cells,
         "missing": expansion.missing,
+        "excluded": expansion.excluded,
+        "layers": layers,
         "left_out": out,
         "warnings": loaded.warnings,
     });

@@ -314,20 +314,14 @@ async fn confinement() -> Finding {
 /// Returns the programs to look for, those that the sources of the default matrices need among them.
 fn tools(matrices: &[Matrix]) -> Vec<String> {
     let mut tools = ["git", "cargo", "cc", "npm"].map(str::to_owned).to_vec();
-    tools.extend(
-        matrices
-            .iter()
-            .flat_map(|matrix| source::tools(&matrix.source.kind)),
-    );
+    tools.extend(matrices.iter().flat_map(source::tools_of));
     tools.sort_unstable();
     tools.dedup();
     tools
 }
 
 async fn tool_version(tool: &str, matrices: &[Matrix]) -> Finding {
-    let mut tools = matrices
-        .iter()
-        .flat_map(|matrix| source::tools(&matrix.source.kind));
+    let mut tools = matrices.iter().flat_map(source::tools_of);
     let needed = tools.any(|needed| needed == tool);
     match process::version_of(tool).await {
         Some(version) => finding(tool, Grade::Good, version),

@@ -7,6 +7,7 @@ use crate::cli::{DataFormat, ListArgs};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
+use crate::matrix::expand::Expansion;
 use crate::matrix::{Compare, Matrix};
 use crate::pipeline;
 use crate::progress;
@@ -52,7 +53,8 @@ async fn rows(
     loaded.warn(progress::line);
     let expansion = &loaded.expansion;
     let cells = &expansion.cells;
-    let pairs = version::pairs(cells, order, &expansion.compare, &|_| true);
+    let measured = |cell: usize| !expansion.excluded.contains_key(&cell);
+    let pairs = version::pairs(cells, order, &expansion.compare, &measured);
     let baselines: HashMap<usize, usize> = pairs
         .iter()
         .map(|pair| (pair.candidate, pair.baseline))
@@ -61,9 +63,8 @@ async fn rows(
     let mut rows = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
         let baseline = baselines.get(&index);
-        let missing = expansion.missing.binary_search(&index).is_ok();
         let state = known.as_ref().and_then(|known| known.state(&cell.id));
-        let unknown = if missing { "not in the source" } else { "new" };
+        let unknown = unbuilt(expansion, index).unwrap_or("new");
         rows.push(Row {
             cell: cell.id.clone(),
             state: state.unwrap_or_else(|| unknown.to_owned()),
@@ -73,6 +74,15 @@ async fn rows(
         });
     }
     Ok(rows)
+}
+
+/// Returns why a cell will not be built; none if it will.
+fn unbuilt(expansion: &Expansion, cell: usize) -> Option<&'static str> {
+    if expansion.excluded.contains_key(&cell) {
+        return Some("excluded");
+    }
+    let missing = expansion.missing.binary_search(&cell).is_ok();
+    missing.then_some("not in the source")
 }
 
 /// What the newest journal knows.

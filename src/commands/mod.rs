@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::cli::{Cli, Selected, Verb};
 use crate::error::{Error, Kind, Result};
@@ -58,7 +59,9 @@ pub struct Loaded {
     pub text: String,
     /// Its cells, and what was left out.
     pub expansion: Expansion,
-    /// What the source had to say, and what there is to say of the cells.
+    /// For each cell the matrix as it is for that cell.
+    pub variants: Vec<Arc<Matrix>>,
+    /// What the source had to say, what there is to say of the cells, and what of the matrix has no effect.
     pub warnings: Vec<String>,
 }
 
@@ -110,6 +113,18 @@ fn is_matrix(word: &str) -> bool {
         .is_some_and(|extension| extension == "toml")
 }
 
+impl Loaded {
+    /// Returns the matrix and its variants, each once.
+    fn matrices(&self) -> Vec<&Matrix> {
+        let mut seen = BTreeSet::new();
+        let layers = self.expansion.layers.iter().zip(&self.variants);
+        let variants = layers.filter(|(layers, _)| !layers.is_empty() && seen.insert(*layers));
+        std::iter::once(&self.matrix)
+            .chain(variants.map(|(_, variant)| variant.as_ref()))
+            .collect()
+    }
+}
+
 /// Asks the source which versions there are and selects among them.
 async fn load(
     workplace: &Workplace,
@@ -124,6 +139,7 @@ async fn load(
     let mut warnings = [available.warnings, expansion.warnings.clone()].concat();
     warnings.extend(build_warning(&matrix).await);
     Ok(Loaded {
+        variants: expansion.variants(&matrix)?,
         matrix,
         text,
         expansion,

@@ -54,7 +54,7 @@ async fn run_one(
     ));
     let loaded = load(workplace, matrix, &selected(arguments)).await?;
     loaded.warn(|text| progress.say(text));
-    needs(&loaded.matrix)?;
+    needs(&loaded)?;
     let header = header(workplace, &loaded, arguments).await?;
     let bench = Arc::new(Live::new(
         workplace,
@@ -149,8 +149,9 @@ fn shown(workplace: &Workplace, path: &Path) -> String {
 }
 
 /// Makes sure, before anything is built, that the run can be held at all.
-fn needs(matrix: &Matrix) -> Result<()> {
-    for (name, value) in live::environment(&matrix.start) {
+fn needs(loaded: &Loaded) -> Result<()> {
+    let matrix = &loaded.matrix;
+    for (name, value) in environment(loaded) {
         if value.is_none() {
             return Err(Error::new(
                 Kind::Configuration,
@@ -165,6 +166,14 @@ fn needs(matrix: &Matrix) -> Result<()> {
         Design::Solo => 1,
     };
     host::allow_open_files(u64::from(matrix.load.connections) * servers as u64 + OWN_FILES)
+}
+
+/// Returns the variables of the environment that the starts of all cells name, with their values.
+fn environment(loaded: &Loaded) -> BTreeMap<String, Option<String>> {
+    let matrices = loaded.matrices().into_iter();
+    matrices
+        .flat_map(|matrix| live::environment(&matrix.start))
+        .collect()
 }
 
 /// The command line's selection; a quick run takes few versions unless told otherwise.
@@ -230,7 +239,7 @@ fn same_plan(one: &Header, other: &Header) -> bool {
 async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> Result<Header> {
     let matrix = &loaded.matrix;
     let mut machine = host::machine();
-    for tool in source::tools(&matrix.source.kind) {
+    for tool in source::tools_of(matrix) {
         let version = process::version_of(&tool).await;
         machine.tools.extend(version.map(|version| (tool, version)));
     }
@@ -272,7 +281,7 @@ fn matrix_facts(workplace: &Workplace, loaded: &Loaded) -> MatrixFacts {
     let matrix = &loaded.matrix;
     let commit = host::commit_of(&matrix.file);
     let relative = matrix.file.strip_prefix(&workplace.root);
-    let environment = live::environment(&matrix.start);
+    let environment = environment(loaded);
     MatrixFacts {
         name: matrix.name.clone(),
         title: matrix.title.clone(),

@@ -57,6 +57,18 @@ impl Problem {
         }
     }
 
+    /// Returns where it is.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Adds under which circumstances it is one.
+    #[must_use]
+    pub(super) fn under(mut self, circumstance: &str) -> Self {
+        self.why = format!("{} ({circumstance})", self.why);
+        self
+    }
+
     /// Adds what to do.
     #[must_use]
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
@@ -66,6 +78,12 @@ impl Problem {
 }
 
 impl Texts<'_> {
+    /// Returns the line of a place in the file, counted from 1.
+    pub(super) fn line(&self, place: &Place) -> usize {
+        let before = self.file.0.get(..place.span.start).unwrap_or_default();
+        before.matches('\n').count() + 1
+    }
+
     /// Makes the error that shows all problems, in the order of their places.
     pub(super) fn error(&self, mut problems: Vec<Problem>) -> Error {
         problems.sort_by_key(|problem| (problem.place.origin, problem.place.span.start));

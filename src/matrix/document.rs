@@ -134,16 +134,41 @@ impl Node {
         }
     }
 
+    /// Returns an entry of a table, to be changed.
+    pub(super) fn entry(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries()?.get_mut(key)
+    }
+
     /// Takes an entry out of a table.
     pub(super) fn take(&mut self, key: &str) -> Option<Node> {
+        self.entries()?.remove(key)
+    }
+
+    fn entries(&mut self) -> Option<&mut BTreeMap<String, Node>> {
         match &mut self.value {
-            Value::Table(entries) => entries.remove(key),
+            Value::Table(entries) => Some(entries),
             Value::String(_)
             | Value::Integer(_)
             | Value::Float(_)
             | Value::Boolean(_)
             | Value::Datetime
             | Value::Array(_) => None,
+        }
+    }
+
+    /// Returns whether a place lies in what is written here, keys included.
+    pub(super) fn holds(&self, place: &Place) -> bool {
+        let around =
+            |span: &Range<usize>| span.start <= place.span.start && place.span.end <= span.end;
+        let own = self.origin == place.origin && (around(&self.key) || around(&self.span));
+        own || match &self.value {
+            Value::Array(elements) => elements.iter().any(|node| node.holds(place)),
+            Value::Table(entries) => entries.values().any(|node| node.holds(place)),
+            Value::String(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Boolean(_)
+            | Value::Datetime => false,
         }
     }
 

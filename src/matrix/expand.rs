@@ -1,9 +1,11 @@
 //! From a matrix and the versions that its source has to the cells that are measured, and why the others are not. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use super::diagnostic::{did_you_mean, nearest};
-use super::{Axis, Compare, Matrix, Range, Select, Wanted, values};
+use super::layer::{self, Held, Layer, Scope};
+use super::{Axis, Compare, Include, Matrix, Range, Select, SourceKind, Wanted, values};
 use crate::error::{Error, Kind, Result};
 use crate::version::{self, Cell, List, Order, Parsed, Unlisted, Version};
 
@@ -25,7 +27,7 @@ pub struct Selection {
 }
 
 /// The cells of a matrix.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expansion {
     /// The cells: for each combination of axis values a chain, its versions in order.
     pub cells: Vec<Cell>,
@@ -35,8 +37,29 @@ pub struct Expansion {
     pub left_out: Vec<(String, String)>,
     /// Which version each is compared with; the reference by the name that its cells have.
     pub compare: Compare,
-    /// What a user should know of them.
+    /// Cells that the matrix excludes, and why: `excluded` gaps in their place.
+    pub excluded: BTreeMap<usize, String>,
+    /// For each cell the tables that are laid over the matrix for it.
+    pub layers: Vec<Vec<Layer>>,
+    /// What a user should know of them, and what is written in the matrix and has no effect.
     pub warnings: Vec<String>,
+}
+
+impl Expansion {
+    /// Returns for each cell the matrix as it is for that cell. Cells for which it is the same share one.
+    pub fn variants(&self, matrix: &Matrix) -> Result<Vec<Arc<Matrix>>> {
+        let mut made: BTreeMap<&[Layer], Arc<Matrix>> = BTreeMap::new();
+        let mut variants = Vec::new();
+        for layers in &self.layers {
+            let variant = match made.get(layers.as_slice()) {
+                Some(variant) => Arc::clone(variant),
+                None => Arc::new(matrix.variant(layers)?),
+            };
+            made.insert(layers, Arc::clone(&variant));
+            variants.push(variant);
+        }
+        Ok(variants)
+    }
 }
 
 /// Reads versions as the command line gives them, for a matrix in that order: nothing for all, one range (`^18`,
@@ -90,33 +113,58 @@ pub fn expand(matrix: &Matrix, available: &[Version], selection: &Selection) -> 
     let mut versions = chooser.versions()?;
     let compare = chooser.add_reference(&mut versions)?;
     chooser.find_parents(&mut versions);
-    let mut left_out = chooser.left_out;
-    let mut cells = Vec::new();
-    let mut missing = Vec::new();
-    for axes in combinations(&matrix.axes, selection)? {
+    let held = chooser.held(&versions)?;
+    let mut expansion = Expansion {
+        cells: Vec::new(),
+        missing: Vec::new(),
+        left_out: chooser.left_out,
+        compare,
+        excluded: BTreeMap::new(),
+        layers: Vec::new(),
+        warnings: Vec::new(),
+    };
+    for combination in combinations(matrix, selection)? {
         for entry in &versions {
-            let cell = cell(&entry.version, &axes, &matrix.axes);
-            if selection.skip.contains(&cell.id) {
-                left_out.push((cell.id, "skipped".to_owned()));
-                continue;
+            let cell = cell(&entry.version, &combination.axes, &matrix.axes);
+            let regular = entry.regular && combination.regular;
+            if regular || matrix.is_included(&cell) {
+                expansion.add((matrix, &held), (cell, entry.exists), selection);
             }
-            if entry.place.is_none() {
-                missing.push(cells.len());
-            }
-            cells.push(cell);
         }
     }
-    if cells.is_empty() {
+    if expansion.cells.is_empty() {
         let message = format!("every cell of {} is skipped", matrix.file.display());
         return Err(Error::new(Kind::Usage, message).hint("leave out one `--skip`"));
     }
-    Ok(Expansion {
-        warnings: warnings(&versions, &cells, (matrix.source.order, &compare)),
-        cells,
-        missing,
-        left_out,
-        compare,
-    })
+    let facts = (matrix.source.order, &expansion.compare);
+    expansion.warnings = warnings(&versions, &expansion.cells, facts);
+    if *selection == Selection::default() {
+        let idle = idle((matrix, &held), available, &expansion.cells);
+        expansion.warnings.extend(idle);
+    }
+    Ok(expansion)
+}
+
+impl Expansion {
+    fn add(
+        &mut self,
+        (matrix, held): (&Matrix, &Held),
+        (cell, exists): (Cell, bool),
+        selection: &Selection,
+    ) {
+        if selection.skip.contains(&cell.id) {
+            self.left_out.push((cell.id, "skipped".to_owned()));
+            return;
+        }
+        let index = self.cells.len();
+        if let Some(reason) = matrix.excluded(&cell, held) {
+            self.excluded.insert(index, reason.to_owned());
+        } else if !exists {
+            self.missing.push(index);
+        }
+        self.layers.push(matrix.layers(&cell, held));
+        self.cells.push(cell);
+    }
 }
 
 /// Says which versions were taken back, and where no two will be compared although there are two.
@@ -153,6 +201,10 @@ struct Entry {
     version: Version,
     /// Its place in the source's list; none if the source does not have it.
     place: Option<usize>,
+    /// Whether it can be had: a list has whatever the matrix names.
+    exists: bool,
+    /// Whether it is measured with all values of the axes, and not only where a cell is included by name.
+    regular: bool,
 }
 
 struct Chooser<'a> {
@@ -197,13 +249,76 @@ impl<'a> Chooser<'a> {
         let entries = self.wanted()?;
         let entries = self.skip(entries);
         let entries = self.select(entries)?;
+        let entries = self.include(entries)?;
         let entries = self.keep_last(entries, self.selection.last, "--last");
         let entries = self.keep_last(entries, self.selection.limit, "--limit");
-        if entries.iter().any(|entry| entry.place.is_some()) {
+        if entries.iter().any(|entry| entry.exists) {
             Ok(entries)
         } else {
             Err(self.nothing_selected(&entries))
         }
+    }
+
+    /// Adds the versions of included cells that are not among the others. The matrix's `versions` and `select` do not
+    /// count for them; what the command line asks for does.
+    fn include(&mut self, mut entries: Vec<Entry>) -> Result<Vec<Entry>> {
+        let order = self.matrix.source.order;
+        let before = entries.len();
+        for Include { version: name, .. } in &self.matrix.includes {
+            let is = |version: &str| order.same(version, name);
+            let known = entries.iter().any(|entry| is(&entry.version.name));
+            let skipped = self.selection.skip.iter().any(|word| is(word));
+            if known || skipped || !self.asks_for(name)? {
+                continue;
+            }
+            let entry = match self.list.find(name) {
+                Some(place) => self.at(place),
+                None => self.missing(name)?,
+            };
+            self.left_out.retain(|(version, _)| !is(version));
+            entries.push(Entry {
+                exists: entry.exists || self.lists_names(),
+                regular: false,
+                ..entry
+            });
+        }
+        if entries.len() > before {
+            self.sort(&mut entries);
+        }
+        Ok(entries)
+    }
+
+    /// Returns whether the command line asks for a version that the matrix includes by name.
+    fn asks_for(&self, name: &str) -> Result<bool> {
+        let order = self.matrix.source.order;
+        Ok(match &self.selection.wanted {
+            None | Some(Wanted::All) => true,
+            Some(Wanted::Names(names)) => names.iter().any(|asked| order.same(asked, name)),
+            Some(Wanted::Range(range)) => {
+                let reasons = self.list.unwanted(Some(range), true);
+                let reasons = reasons.map_err(|unlisted| self.unlisted(unlisted))?;
+                let place = self.list.find(name);
+                place.is_some_and(|place| reasons[place].is_none())
+            }
+        })
+    }
+
+    /// Returns whether the source has whatever the matrix names.
+    fn lists_names(&self) -> bool {
+        let list = super::List { command: None };
+        self.matrix.source.kind == SourceKind::List(list)
+    }
+
+    /// Finds the versions that each table of the matrix is for, among all that there are or are named.
+    fn held(&self, entries: &[Entry]) -> Result<Held> {
+        let named = entries.iter().filter(|entry| entry.place.is_none());
+        let named = named.map(|entry| &entry.version);
+        let mut versions: Vec<Version> = self.list.versions.iter().chain(named).cloned().collect();
+        for version in &mut versions {
+            version.withdrawn = None;
+        }
+        let (list, _) = List::new(&versions, self.matrix.source.order);
+        Held::new(self.matrix, &list).map_err(|unlisted| self.unlisted(unlisted))
     }
 
     /// Returns the wanted versions in order, with those that are asked for by name and do not exist.
@@ -233,6 +348,8 @@ impl<'a> Chooser<'a> {
         Entry {
             version: self.list.versions[place].clone(),
             place: Some(place),
+            exists: true,
+            regular: true,
         }
     }
 
@@ -274,6 +391,8 @@ impl<'a> Chooser<'a> {
         let entry = Entry {
             version: version.unwrap_or_else(|| Version::listed(name)),
             place: None,
+            exists: false,
+            regular: true,
         };
         if !order.is_by_name() || order.parse(name).is_some() {
             return Ok(entry);
@@ -440,7 +559,7 @@ impl<'a> Chooser<'a> {
 
     /// A word that skips nothing anywhere is a typing error.
     fn check_skip(&self) -> Result<()> {
-        let pairs: Vec<String> = self.matrix.axes.iter().flat_map(pairs_of).collect();
+        let pairs = pairs_of(self.matrix);
         for word in &self.selection.skip {
             let name = word.split(' ').next().unwrap_or_default();
             let version = self.list.find(name).is_some()
@@ -562,39 +681,79 @@ impl<'a> Chooser<'a> {
     }
 }
 
-fn pairs_of(axis: &Axis) -> Vec<String> {
-    axis.values
-        .iter()
-        .map(|value| format!("{}={value}", axis.name))
-        .collect()
+/// Returns every `axis=value` of a matrix, those of included cells among them.
+fn pairs_of(matrix: &Matrix) -> Vec<String> {
+    let pairs = matrix.axes.iter().flat_map(|axis| {
+        let values = layer::values(axis, &matrix.includes).into_iter();
+        values.map(|value| format!("{}={value}", axis.name))
+    });
+    pairs.collect()
 }
 
-/// Returns every combination of axis values that the selection keeps; one empty one where there are no axes.
-fn combinations(axes: &[Axis], selection: &Selection) -> Result<Vec<BTreeMap<String, String>>> {
-    check_only(axes, &selection.only)?;
-    let mut combinations = vec![BTreeMap::new()];
-    for axis in axes {
-        let values = axis
-            .values
-            .iter()
-            .filter(|value| is_kept(axis, value, selection));
-        let values: Vec<&String> = values.collect();
-        if values.is_empty() {
-            let message = format!("no value of the axis `{}` is left", axis.name);
-            let hint = format!("keep one of {}", pairs_of(axis).join(", "));
-            return Err(Error::new(Kind::Usage, message).hint(hint));
+/// One value of each axis.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Combination {
+    axes: BTreeMap<String, String>,
+    /// Whether every version is measured with it, and not only a cell that is included by name.
+    regular: bool,
+}
+
+/// Returns every combination of axis values that the selection keeps, then those that only included cells have; one
+/// empty one where there are no axes.
+fn combinations(matrix: &Matrix, selection: &Selection) -> Result<Vec<Combination>> {
+    check_only(matrix, &selection.only)?;
+    let mut combinations = regular_combinations(&matrix.axes, selection);
+    for include in &matrix.includes {
+        let kept = |axis: &Axis| {
+            let value = include.axes.get(&axis.name);
+            value.is_some_and(|value| is_kept(axis, value, selection))
+        };
+        let known = combinations.iter().any(|it| it.axes == include.axes);
+        if !known && matrix.axes.iter().all(kept) {
+            combinations.push(Combination {
+                axes: include.axes.clone(),
+                regular: false,
+            });
         }
-        let longer = |shorter: &BTreeMap<String, String>| {
-            let with = |value: &&String| {
+    }
+    if combinations.is_empty() {
+        return Err(no_combination(matrix, selection));
+    }
+    Ok(combinations)
+}
+
+fn regular_combinations(axes: &[Axis], selection: &Selection) -> Vec<Combination> {
+    let mut combinations = vec![Combination {
+        regular: true,
+        ..Combination::default()
+    }];
+    for axis in axes {
+        let values = axis.values.iter();
+        let values = values.filter(|value| is_kept(axis, value, selection));
+        let longer = |shorter: &Combination| {
+            let with = |value: &String| {
                 let mut longer = shorter.clone();
-                longer.insert(axis.name.clone(), (*value).clone());
+                longer.axes.insert(axis.name.clone(), value.clone());
                 longer
             };
-            values.iter().map(with).collect::<Vec<_>>()
+            values.clone().map(with).collect::<Vec<_>>()
         };
         combinations = combinations.iter().flat_map(longer).collect();
     }
-    Ok(combinations)
+    combinations
+}
+
+fn no_combination(matrix: &Matrix, selection: &Selection) -> Error {
+    let empty = |axis: &&Axis| {
+        let mut values = layer::values(axis, &matrix.includes).into_iter();
+        !values.any(|value| is_kept(axis, &value, selection))
+    };
+    let message = match matrix.axes.iter().find(empty) {
+        Some(axis) => format!("no value of the axis `{}` is left", axis.name),
+        None => "no combination of axis values is left".to_owned(),
+    };
+    let hint = format!("keep one of {}", pairs_of(matrix).join(", "));
+    Error::new(Kind::Usage, message).hint(hint)
 }
 
 fn is_kept(axis: &Axis, value: &str, selection: &Selection) -> bool {
@@ -607,8 +766,8 @@ fn is_kept(axis: &Axis, value: &str, selection: &Selection) -> bool {
     kept && !selection.skip.contains(&format!("{}={value}", axis.name))
 }
 
-fn check_only(axes: &[Axis], only: &[(String, String)]) -> Result<()> {
-    let known: BTreeSet<String> = axes.iter().flat_map(pairs_of).collect();
+fn check_only(matrix: &Matrix, only: &[(String, String)]) -> Result<()> {
+    let known: BTreeSet<String> = pairs_of(matrix).into_iter().collect();
     for (axis, value) in only {
         let word = format!("{axis}={value}");
         if known.contains(&word) {
@@ -624,6 +783,36 @@ fn check_only(axes: &[Axis], only: &[(String, String)]) -> Result<()> {
         }));
     }
     Ok(())
+}
+
+/// Says of each `[[override]]` and `[[exclude]]` that is for none of a whole matrix's cells that it is idle.
+fn idle((matrix, held): (&Matrix, &Held), available: &[Version], cells: &[Cell]) -> Vec<String> {
+    let idle = held.idle(matrix, cells).into_iter();
+    idle.map(|(table, scope, measured)| {
+        let line = scope.line;
+        let why = mistyped(scope, available, matrix.source.order).unwrap_or_else(|| {
+            let why = if measured {
+                "none of these versions is measured with such axis values"
+            } else {
+                "none of these versions is measured"
+            };
+            why.to_owned()
+        });
+        format!("`[[{table}]]` of line {line} matches nothing: {why}")
+    })
+    .collect()
+}
+
+/// Returns what a name of a version that does not exist was probably meant to be.
+fn mistyped(scope: &Scope, available: &[Version], order: Order) -> Option<String> {
+    let Wanted::Names(names) = &scope.versions else {
+        return None;
+    };
+    let exists = |name: &str| available.iter().any(|it| order.same(&it.name, name));
+    let name = names.iter().find(|name| !exists(name))?;
+    let all = available.iter().map(|version| version.name.as_str());
+    let guess = did_you_mean(name, all).map_or_else(String::new, |guess| format!(", {guess}"));
+    Some(format!("there is no version {name}{guess}"))
 }
 
 #[cfg(test)]
@@ -1106,5 +1295,158 @@ mod tests {
         `1.x` is not a version, and has no place in the order `pep440`
           try: 1.0, or a range of the order `pep440` such as ">=2, <3", "~=2.1" or "2.0..3.0"
         "#);
+    }
+
+    const SPECIAL: &str = r#"[axes]
+node.values = ["10", "12"]
+[[override]]
+versions = "<1"
+build.env.OLD = "1"
+[[override]]
+versions = ["v0.14.2", "1.9.1"]
+axes.node = "12"
+build.env.ODD = "1"
+[[include]]
+version = "2.0.0-rc.1"
+axes.node = "12"
+build.env.RC = "1"
+[[include]]
+version = "1.9.0"
+axes.node = "14"
+[[include]]
+version = "1.9.1"
+axes.node = "10"
+[[exclude]]
+versions = ">=1.9.1"
+axes = { node = ["10"] }
+reason = "it needs 12"
+"#;
+
+    #[test]
+    fn included_cells_have_their_place_in_the_order_and_chains_of_their_own() {
+        let matrix = matrix("versions = \">=0.14.2, <2\"", SPECIAL);
+        let expansion = expanded(&matrix, &Selection::default());
+        assert_eq!(
+            ids(&expansion),
+            [
+                "0.14.2 node=10",
+                "1.9.0 node=10",
+                "1.9.1 node=10",
+                "1.10.0 node=10",
+                "0.14.2 node=12",
+                "1.9.0 node=12",
+                "1.9.1 node=12",
+                "1.10.0 node=12",
+                "2.0.0-rc.1 node=12",
+                "1.9.0 node=14"
+            ]
+        );
+        let out: Vec<&str> = left_out(&expansion).iter().map(|(name, _)| *name).collect();
+        assert_eq!(out, ["nightly", "0.14.1"]);
+        assert!(expansion.warnings.is_empty(), "{:?}", expansion.warnings);
+    }
+
+    #[test]
+    fn an_excluded_cell_keeps_its_place_unless_it_is_included_by_name() {
+        let matrix = matrix("versions = \">=0.14.2, <2\"", SPECIAL);
+        let expansion = expanded(&matrix, &Selection::default());
+        let expected = BTreeMap::from([(3, "it needs 12".to_owned())]);
+        assert_eq!(expansion.excluded, expected);
+        let named = self::matrix(
+            "versions = [\"1.9.5\"]",
+            "[[exclude]]\nversions = [\"1.9.5\"]\n[[include]]\nversion = \"1.9.0\"",
+        );
+        let expansion = expanded(&named, &Selection::default());
+        assert_eq!(expansion.excluded[&1], "excluded by the matrix");
+        assert!(expansion.missing.is_empty(), "it is not looked for");
+    }
+
+    #[test]
+    fn each_cell_has_its_own_layers_and_those_with_the_same_share_a_matrix() {
+        let matrix = matrix("versions = \">=0.14.2, <2\"", SPECIAL);
+        let expansion = expanded(&matrix, &Selection::default());
+        let (one, other) = (Layer::Override(0), Layer::Override(1));
+        let (first, last) = (Layer::Include(1), Layer::Include(2));
+        let expected: [&[Layer]; 10] = [
+            &[one],
+            &[],
+            &[last],
+            &[],
+            &[one, other],
+            &[],
+            &[other],
+            &[],
+            &[Layer::Include(0)],
+            &[first],
+        ];
+        assert_eq!(expansion.layers, expected);
+        let variants = expansion.variants(&matrix).unwrap();
+        assert!(Arc::ptr_eq(&variants[1], &variants[5]));
+        let env = |cell: usize| -> Vec<&String> { variants[cell].build.env.keys().collect() };
+        assert_eq!(env(4), ["ODD", "OLD"]);
+        assert_eq!(env(8), ["RC"]);
+        assert_eq!(*variants[1], matrix);
+    }
+
+    #[test]
+    fn the_command_line_selects_among_included_cells_as_well() {
+        let matrix = matrix("versions = \">=0.14.2, <2\"", SPECIAL);
+        let only = |value: &str| Selection {
+            only: vec![("node".to_owned(), value.to_owned())],
+            ..Selection::default()
+        };
+        assert_eq!(ids(&expanded(&matrix, &only("14"))), ["1.9.0 node=14"]);
+        let selection = Selection {
+            skip: strings(&["2.0.0-rc.1", "node=10", "1.9.0 node=14"]),
+            last: Some(2),
+            ..Selection::default()
+        };
+        let expansion = expanded(&matrix, &selection);
+        assert_eq!(ids(&expansion), ["1.9.1 node=12", "1.10.0 node=12"]);
+        assert_eq!(
+            ids(&expanded(&matrix, &asked(&["^2"]))),
+            ["2.0.0-rc.1 node=12"]
+        );
+        assert_eq!(
+            ids(&expanded(&matrix, &asked(&["1.9.0"]))),
+            ["1.9.0 node=10", "1.9.0 node=12", "1.9.0 node=14"]
+        );
+        let gone = refused(&matrix, &AVAILABLE, &only("16"));
+        assert!(gone.contains("names no axis value"), "{gone}");
+    }
+
+    #[test]
+    fn an_included_version_that_does_not_exist_is_a_gap_in_its_place_unless_names_are_listed() {
+        let include = "[[include]]\nversion = \"1.9.5\"";
+        let expansion = expanded(&matrix("versions = \"^1\"", include), &Selection::default());
+        assert_eq!(ids(&expansion), ["1.9.0", "1.9.1", "1.9.5", "1.10.0"]);
+        assert_eq!(expansion.missing, [2]);
+        let text = format!(
+            "schema = 2\n[source]\nlist = {{}}\nversions = [\"b\", \"a\"]\n[start]\ncmd = [\"x\"]\n{include}\n"
+        );
+        let listed_names = parse(&text, Path::new("/m/list.toml"), None).unwrap();
+        let available = listed(&["b", "a"]);
+        let expansion = expand(&listed_names, &available, &Selection::default()).unwrap();
+        assert_eq!(ids(&expansion), ["b", "a", "1.9.5"]);
+        assert!(expansion.missing.is_empty());
+    }
+
+    #[test]
+    fn a_table_for_no_cell_is_warned_of_where_the_whole_matrix_is_meant() {
+        let more = "[axes]\nn.values = [1, 2]\n\
+                    [[override]]\nversions = [\"1.9.0\", \"1.9.2\"]\n\
+                    [[override]]\nversions = [\"1.9.2\"]\n\
+                    [[override]]\nversions = \">=3\"\n\
+                    [[override]]\nversions = \"^0.14\"\naxes.n = [1, 3]\n\
+                    [[exclude]]\nversions = \"^0.14\"\naxes.n = 3\n\
+                    [[include]]\nversion = \"1.10.0\"\naxes.n = 3\n";
+        let matrix = matrix("", more);
+        let warnings = expanded(&matrix, &Selection::default()).warnings;
+        insta::assert_snapshot!(warnings.join("\n"), @r"
+        `[[override]]` of line 11 matches nothing: there is no version 1.9.2, did you mean `1.9.0`?
+        `[[override]]` of line 13 matches nothing: none of these versions is measured
+        `[[exclude]]` of line 18 matches nothing: none of these versions is measured with such axis values
+        ");
+        assert!(expanded(&matrix, &asked(&["^1"])).warnings.is_empty());
     }
 }

@@ -7,6 +7,7 @@ mod convert;
 mod diagnostic;
 mod document;
 pub mod expand;
+mod layer;
 mod parse;
 pub mod project;
 pub mod schema;
@@ -17,12 +18,14 @@ mod values;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use diagnostic::Texts;
 pub(crate) use diagnostic::did_you_mean;
+pub use layer::{Exclude, Include, Layer, Scope};
 pub use parse::parse;
 pub use source::{
     Attach, Compare, Crates, Folder, Git, GitRefs, Go, GoSubject, Installer, List, Maven, Npm,
@@ -58,6 +61,42 @@ pub struct Matrix {
     pub sessions: Sessions,
     /// How it is judged.
     pub verdict: Rule,
+    /// Which cells each `[[override]]` is for, in the file's order.
+    pub overrides: Vec<Scope>,
+    /// The cells that are named, in the file's order.
+    pub includes: Vec<Include>,
+    /// The cells that are not measured.
+    pub excludes: Vec<Exclude>,
+    /// What it was made of, so that others can be made of it for some cells.
+    written: Written,
+}
+
+/// The texts that a matrix was made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Written {
+    file: String,
+    /// Text and path of the defaults under it.
+    defaults: Option<(String, PathBuf)>,
+}
+
+impl Written {
+    /// Returns the texts as the parser takes them.
+    fn texts<'a>(&'a self, file: &'a Path) -> Texts<'a> {
+        let defaults = self.defaults.as_ref();
+        Texts {
+            file: (&self.file, file),
+            defaults: defaults.map(|(text, file)| (text.as_str(), file.as_path())),
+        }
+    }
+
+    fn of(texts: &Texts<'_>) -> Self {
+        Self {
+            file: texts.file.0.to_owned(),
+            defaults: texts
+                .defaults
+                .map(|(text, file)| (text.to_owned(), file.to_owned())),
+        }
+    }
 }
 
 /// A named axis.

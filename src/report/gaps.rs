@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Serialize;
 
-use super::Past;
 use super::words::{count, list};
+use super::{Past, axes_name};
 use crate::journal::Run;
 use crate::outcome::{Class, Gap, GapKind, Stage};
 use crate::version::Cell;
@@ -20,6 +20,8 @@ const NAMED: usize = 3;
 pub struct GapGroup {
     /// Their names, in order.
     pub cells: Vec<String>,
+    /// What they are called together: `8.4.1 and 8.5.0 (node=12.13.1, body=json or text)`.
+    pub name: String,
     /// Where they stopped.
     pub stage: Stage,
     /// What happened.
@@ -39,18 +41,6 @@ pub struct GapGroup {
     pub acknowledged: Option<String>,
 }
 
-impl GapGroup {
-    /// Returns `0.5.0`, `0.5.0 and 0.5.1`, or `0.5.0 – 0.5.9 (10 cells)`.
-    pub(super) fn name(&self) -> String {
-        match self.cells.as_slice() {
-            [first, .., last] if self.cells.len() > NAMED => {
-                format!("{first} – {last} ({})", count(self.cells.len(), "cell"))
-            }
-            cells => list(cells, "and"),
-        }
-    }
-}
-
 /// Groups gaps of neighbouring cells that have the same reason, whatever versions and folders it names.
 pub(super) fn groups(run: &Run, gaps: &[(usize, Gap)], past: &Past<'_>) -> Vec<GapGroup> {
     let cells = &run.header.cells;
@@ -61,16 +51,15 @@ pub(super) fn groups(run: &Run, gaps: &[(usize, Gap)], past: &Past<'_>) -> Vec<G
         (gap.stage, gap.kind, general(&gap.cause), errors, known)
     };
     let alike = |(left, one): &(usize, Gap), (right, other): &(usize, Gap)| {
-        left + 1 == *right
-            && cells[*left].axes == cells[*right].axes
-            && reason(*left, one) == reason(*right, other)
+        left + 1 == *right && reason(*left, one) == reason(*right, other)
     };
     let group = |group: &[(usize, Gap)]| {
         let (cell, first) = group.first()?;
-        let names = group.iter().map(|(cell, _)| cells[*cell].id.clone());
+        let members: Vec<&Cell> = group.iter().map(|(cell, _)| &cells[*cell]).collect();
         let logs = group.iter().filter_map(|(_, gap)| gap.log.clone());
         Some(GapGroup {
-            cells: names.collect(),
+            cells: members.iter().map(|cell| cell.id.clone()).collect(),
+            name: name_of(&members),
             stage: first.stage,
             kind: first.kind,
             class: first.class,
@@ -82,6 +71,54 @@ pub(super) fn groups(run: &Run, gaps: &[(usize, Gap)], past: &Past<'_>) -> Vec<G
         })
     };
     gaps.chunk_by(alike).filter_map(group).collect()
+}
+
+/// Returns what cells are called together: where they are some versions with some values of each axis, neither is
+/// repeated.
+pub(super) fn name_of(cells: &[&Cell]) -> String {
+    let versions = distinct(cells.iter().map(|cell| cell.version.name.as_str()));
+    let words: Vec<Vec<&str>> = cells
+        .iter()
+        .map(|cell| axes_name(cell).split_whitespace().collect())
+        .collect();
+    let axes = words.iter().map(Vec::len).min().unwrap_or(0);
+    let values = |axis: usize| distinct(words.iter().map(move |words| words[axis]));
+    let axes: Vec<Vec<String>> = (0..axes).map(values).collect();
+    let all = axes.iter().map(Vec::len).product::<usize>() * versions.len();
+    if axes.is_empty() || cells.len() == 1 || all != cells.len() {
+        let names: Vec<String> = cells.iter().map(|cell| cell.id.clone()).collect();
+        return stretch(&names, "cell");
+    }
+    let axes: Vec<String> = axes.iter().map(|values| either(values)).collect();
+    format!("{} ({})", stretch(&versions, "version"), axes.join(", "))
+}
+
+/// Returns `body=json or text` for values of the same axis.
+fn either(pairs: &[String]) -> String {
+    let value = |pair: &String| pair.split_once('=').map(|(_, value)| value.to_owned());
+    let rest = pairs.iter().skip(1).filter_map(value);
+    let words: Vec<String> = pairs.iter().take(1).cloned().chain(rest).collect();
+    list(&words, "or")
+}
+
+fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut seen: Vec<String> = Vec::new();
+    for word in words {
+        if !seen.iter().any(|known| known == word) {
+            seen.push(word.to_owned());
+        }
+    }
+    seen
+}
+
+/// Returns `0.5.0`, `0.5.0 and 0.5.1`, or `0.5.0 – 0.5.9 (10 versions)`.
+fn stretch(names: &[String], noun: &str) -> String {
+    match names {
+        [first, .., last] if names.len() > NAMED => {
+            format!("{first} – {last} ({})", count(names.len(), noun))
+        }
+        names => list(names, "and"),
+    }
 }
 
 /// Returns a reason without what differs from version to version: its name, hashes and numbers of processes.

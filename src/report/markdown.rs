@@ -1,7 +1,7 @@
 //! The report as GitHub Markdown.
 
 use super::plot::forest;
-use super::words::{count, list, number, p_value, percent_range};
+use super::words::{count, list, number, p_value, percent_range, stopped};
 use super::{CellReport, CellState, Figures, GapGroup, Report, Row, Step, Table, Triple};
 use crate::outcome::Class;
 use crate::verdict::Verdict;
@@ -173,7 +173,8 @@ fn pair_row(step: &Step) -> Vec<String> {
     let none = || "none".to_owned();
     let mut name = escape(&step.name());
     if !step.skipped.is_empty() {
-        name = format!("{name} (across {})", escape(&list(&step.skipped, "and")));
+        let skipped = step.skipped_versions();
+        name = format!("{name} (across {})", escape(&list(&skipped, "and")));
     }
     vec![
         name,
@@ -280,10 +281,9 @@ fn gap(group: &GapGroup) -> String {
         Class::Policy => "by decision",
     };
     let mut parts = vec![format!(
-        "**{}**: {} {} ({class}): {}",
-        escape(&group.name()),
-        group.stage,
-        group.kind,
+        "**{}**: {} ({class}): {}",
+        escape(&group.name),
+        stopped(group.stage, group.kind),
         escape(&group.cause)
     )];
     if let Some(hint) = &group.hint {

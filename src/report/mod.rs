@@ -13,15 +13,13 @@ mod terminal;
 mod texts;
 mod words;
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::journal::Run;
 use crate::outcome::Gap;
 use crate::verdict::{Judgement, Level, Verdict};
-use crate::version::line;
+use crate::version::{Cell, line};
 
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
@@ -122,6 +120,9 @@ pub struct CellReport {
     pub id: String,
     /// The version's name.
     pub version: String,
+    /// `body=buffer`, or empty where there are no axes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub axes: String,
     /// What came of it.
     #[serde(flatten)]
     pub state: CellState,
@@ -260,7 +261,7 @@ fn status(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Status {
 fn tables(run: &Run) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for (index, cell) in run.header.cells.iter().enumerate().rev() {
-        let axes = axes_name(&cell.axes);
+        let axes = axes_name(cell).to_owned();
         let line = line(&cell.version, run.header.order).unwrap_or_default();
         let place = tables
             .iter()
@@ -281,15 +282,15 @@ fn tables(run: &Run) -> Vec<Table> {
             }),
         }
     }
+    // The newest version comes first, but the axes stay in the matrix's order.
+    tables.reverse();
     tables
 }
 
-fn axes_name(axes: &BTreeMap<String, String>) -> String {
-    let axes: Vec<String> = axes
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    axes.join(" ")
+/// Returns a cell's values of the axes as its name has them.
+fn axes_name(cell: &Cell) -> &str {
+    let name = cell.id.strip_prefix(&cell.version.name);
+    name.unwrap_or_default().trim_start()
 }
 
 fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {
@@ -310,6 +311,7 @@ fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {
     CellReport {
         id: cell.id.clone(),
         version: cell.version.name.clone(),
+        axes: axes_name(cell).to_owned(),
         state,
         pair: judgement
             .comparisons

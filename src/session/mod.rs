@@ -24,7 +24,7 @@ const LOG_NAME: usize = 80;
 /// What a session needs to know beside its plan.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// The matrix.
+    /// The matrix; what of it differs between cells stands in their launches.
     pub matrix: &'a Matrix,
     /// The CPUs of each side.
     pub cpus: &'a CpuPlan,
@@ -137,8 +137,7 @@ async fn conclude(
         Some(result) => judge_launch(setting, start, &mut instance, result).await?,
     };
     let log = instance.log.clone();
-    let end = &setting.matrix.start;
-    instance.stop(end.stop_signal, end.stop_grace).await;
+    instance.stop(start.launch.stop).await;
     Ok(match outcome {
         Ok(sample) => Launched::Sample(Box::new(sample)),
         Err(gap) if gap.kind == GapKind::Interrupted => Launched::Gap(gap),

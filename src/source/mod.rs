@@ -68,8 +68,8 @@ pub async fn available(matrix: &Matrix, wanted: &Wanted, cache: &Path) -> Result
     }
 }
 
-/// Returns the programs that fetching and building from a source needs, the matrix's own steps apart.
-pub fn tools(kind: &SourceKind) -> Vec<String> {
+/// Returns the programs that fetching and building from a source needs.
+fn tools(kind: &SourceKind) -> Vec<String> {
     let tools: &[&str] = match kind {
         SourceKind::Crates(_) => &["cargo", "rustc", "cc"],
         SourceKind::Npm(_) => &["npm"],
@@ -85,6 +85,17 @@ pub fn tools(kind: &SourceKind) -> Vec<String> {
         }
     };
     tools.iter().map(|&tool| tool.to_owned()).collect()
+}
+
+/// Returns the programs that a matrix needs, its own steps and start apart.
+pub fn tools_of(matrix: &Matrix) -> Vec<String> {
+    let mut tools = tools(&matrix.source.kind);
+    let has_programs = matrix.axes.iter().any(|axis| axis.from.is_some());
+    let npm = "npm".to_owned();
+    if has_programs && !tools.contains(&npm) {
+        tools.push(npm);
+    }
+    tools
 }
 
 /// Finds the entry of a path source that a version's name stands for; none if there is no such entry.

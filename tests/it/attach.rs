@@ -28,8 +28,10 @@ fn serve(world: &World, fault: &str) -> (Own, u16) {
         .stderr(Stdio::null())
         .status();
     assert!(compiled.unwrap().success());
-    let port = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = port.local_addr().unwrap().port();
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // The server binds it itself, and it alone is waited for.
+    drop(listener);
     let child = Command::new(&program)
         .arg(port.to_string())
         .spawn()

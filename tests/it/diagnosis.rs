@@ -152,6 +152,7 @@ fn exited(row: &Row) -> Value {
         ready: &matrix.ready,
         check: &matrix.check,
         workload: &matrix.load,
+        stop: (matrix.start.stop_signal, matrix.start.stop_grace),
     };
     serde_json::to_value(serve::exited(&launch, &Ended::Code(1))).unwrap()
 }

@@ -186,10 +186,7 @@ fn a_build_that_prints_a_gigabyte_leaves_a_log_of_the_length_it_may_have() {
         (&"failed".into(), &"permanent".into())
     );
     let cause = gap["cause"].as_str().unwrap();
-    assert!(
-        cause.contains("printed more than 1 MiB") && cause.contains("limits"),
-        "{cause}"
-    );
+    assert!(cause.contains("printed more than 1 MiB"), "{cause}");
     assert_eq!(gap["errors"][0], "error: the first one");
     let log = hostile.path(gap["log"].as_str().unwrap());
     assert_eq!(
@@ -225,10 +222,7 @@ fn a_build_that_fills_the_disk_is_ended_and_its_files_are_deleted() {
     );
     let (kind, class, cause) = hostile.gap("greedy");
     assert_eq!((kind.as_str(), class.as_str()), ("failed", "permanent"));
-    assert!(
-        cause.contains("filled its folder with more than 20 MiB"),
-        "{cause}"
-    );
+    assert!(cause.contains("made more than 20 MiB of files"), "{cause}");
     let folder = hostile.folder("greedy");
     for part in ["src", "work", "out", "tmp"] {
         assert!(!folder.join(part).exists(), "{part} is still there");

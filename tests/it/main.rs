@@ -9,6 +9,7 @@ mod world;
 
 mod attach;
 mod builds;
+mod cells;
 mod diagnosis;
 mod faults;
 mod foreign;

@@ -74,6 +74,7 @@ fn the_documentation_names_every_key() {
                 format!(".{key}]`"),
                 format!(".{key}`"),
                 format!("[{key}]`"),
+                format!("[[{key}]]`"),
                 format!("`{key} "),
                 format!(" {key} ="),
             ];

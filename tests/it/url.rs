@@ -325,16 +325,6 @@ fn a_file_that_is_no_archive_is_the_program() {
 }
 
 #[test]
-fn an_archive_needs_to_be_told_its_program() {
-    let (world, _site) = served(vec![Reply::Bytes(whole("v1", &archive()))]);
-    world.change("site.toml", BINARY, "");
-    let outcome = build(&world);
-    assert!(expect_gap(&outcome, "no-binary").contains("`build.binary` names no program in it"));
-    world.change("site.toml", "{binary}", "{src}/bin/serve");
-    assert!(build(&world)["artifact"].is_object());
-}
-
-#[test]
 fn an_archive_that_means_harm_leaves_nothing_behind() {
     let mut builder = tar::Builder::new(Vec::new());
     for name in ["good", "../../../../evil"] {

@@ -9,10 +9,12 @@
 #[expect(dead_code, reason = "the other tests need more of it")]
 mod world;
 
+mod axis;
 mod go;
 mod pypi;
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 use harness::matrix;
 use harness::source::{self, Available};
@@ -49,4 +51,16 @@ async fn available(world: &World, text: &str) -> harness::error::Result<Availabl
     let text = format!("schema = 2\n[start]\ncmd = [\"x\"]\n[source]\n{text}\n");
     let matrix = matrix::parse(&text, &world.path().join("asked.toml"), None)?;
     source::available(&matrix, &matrix.source.versions, world.path()).await
+}
+
+/// Runs the real program in a folder to its end.
+fn harness(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(HARNESS)
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("HARNESS_PROJECT")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }

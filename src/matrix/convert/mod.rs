@@ -1,5 +1,6 @@
 //! From wire types to domain types: the values that a schema cannot check. Pure.
 
+mod cells;
 mod commands;
 mod load;
 mod source;
@@ -13,7 +14,7 @@ use super::diagnostic::{Place, Problem, Texts};
 use super::document::Node;
 use super::shape::Found;
 use super::values::{self, Wrong};
-use super::{Design, Matrix, Rule, Sessions, SourceKind, wire};
+use super::{Design, Matrix, Rule, Sessions, SourceKind, Written, wire};
 
 /// Makes a matrix of its wire form, or returns everything found wrong, here and before.
 pub(super) fn matrix(
@@ -44,6 +45,8 @@ pub(super) fn matrix(
     let sessions = sessions(&wire.sessions);
     reader.one_port_one_server(wire.start.port, sessions.design);
     let verdict = reader.verdict(&wire.verdict);
+    let order = source.as_ref().map(|source| source.order);
+    let special = reader.special(wire, &axes, order);
     match (source, start) {
         (Some(source), Some(start)) if reader.found.problems.is_empty() => Ok(Matrix {
             title: wire.title.clone().unwrap_or_else(|| name.clone()),
@@ -59,6 +62,10 @@ pub(super) fn matrix(
             load,
             sessions,
             verdict,
+            overrides: special.overrides,
+            includes: special.includes,
+            excludes: special.excludes,
+            written: Written::of(&texts),
         }),
         _ => Err(reader.found.problems),
     }

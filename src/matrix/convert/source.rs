@@ -11,7 +11,7 @@ use crate::matrix::{
     Attach, Axis, Compare, Crates, Folder, Git, GitRefs, Go, GoSubject, Installer, List, Maven,
     Npm, Provider, Pypi, Select, Source, SourceKind, Url, Wanted,
 };
-use crate::version::Order;
+use crate::version::{Order, Version};
 
 /// The kinds of source, as their tables are called.
 const KINDS: [&str; 10] = [
@@ -521,11 +521,25 @@ impl Reader<'_> {
         }
         let values: Vec<String> = wire.values.iter().flatten().map(text).collect();
         self.axis_values(name, &values);
-        Axis {
+        let axis = Axis {
             name: name.to_owned(),
             values,
             build: wire.build.unwrap_or(false),
             from: self.provider(name, wire.from.as_ref()),
+        };
+        for (index, value) in axis.values.iter().enumerate() {
+            let path = ["axes", name, "values", &index.to_string()];
+            self.is_of_program(&path, &axis, value);
+        }
+        axis
+    }
+
+    /// A part of a version would be another program with each release.
+    pub(super) fn is_of_program(&mut self, path: &[&str], axis: &Axis, value: &str) {
+        if axis.from.is_some() && Version::semantic(value).is_none() {
+            let what = format!("`{value}` is not a whole version of a program");
+            let help = "write it in full, as in \"20.11.0\"";
+            self.report(path, what, "which release is it?", help);
         }
     }
 
@@ -540,17 +554,7 @@ impl Reader<'_> {
         let mut seen = HashSet::new();
         for (index, value) in values.iter().enumerate() {
             let path = ["axes", name, "values", &index.to_string()];
-            if value.is_empty()
-                || value.contains(|letter: char| letter.is_whitespace() || letter.is_control())
-            {
-                let help = "write a short word; the start command can make more of it";
-                self.report(
-                    &path,
-                    "an axis value is a word",
-                    "empty, or with spaces",
-                    help,
-                );
-            } else if !seen.insert(value) {
+            if self.is_word(&path, value) && !seen.insert(value) {
                 self.report(
                     &path,
                     format!("value `{value}` is given twice"),
@@ -560,9 +564,21 @@ impl Reader<'_> {
             }
         }
     }
+
+    /// Returns whether a value of an axis is a word, and reports it if it is not.
+    pub(super) fn is_word(&mut self, path: &[&str], value: &str) -> bool {
+        let odd = |letter: char| letter.is_whitespace() || letter.is_control();
+        let is_word = !value.is_empty() && !value.contains(odd);
+        if !is_word {
+            let help = "write a short word; the start command can make more of it";
+            let what = "an axis value is a word";
+            self.report(path, what, "empty, or with spaces", help);
+        }
+        is_word
+    }
 }
 
-fn text(value: &AxisValue) -> String {
+pub(super) fn text(value: &AxisValue) -> String {
     match value {
         AxisValue::Text(text) => text.clone(),
         AxisValue::Number(number) => number.to_string(),
