@@ -98,8 +98,8 @@ pub(super) async fn toolchain(shop: &Workshop, matrix: &Matrix) -> Result<Vec<St
     match &matrix.source.kind {
         SourceKind::Crates(crates) => crates::toolchain(shop, crates).await,
         SourceKind::Npm(npm) => npm::toolchain(shop, npm).await,
-        SourceKind::Pypi(pypi) => pypi::toolchain(shop, pypi).await,
-        SourceKind::Go(go) => go::toolchain(shop, go).await,
+        SourceKind::Pypi(pypi) => pypi::toolchain(shop, pypi, &matrix.dir).await,
+        SourceKind::Go(_) => go::toolchain(shop).await,
         SourceKind::Maven(_) => maven::toolchain(shop).await,
         SourceKind::Git(_)
         | SourceKind::Url(_)
@@ -133,15 +133,35 @@ pub(super) async fn fetch(bench: &Bench<'_>, entry: Option<PathBuf>) -> OrStop<F
     }
 }
 
+/// Returns what the environment of the steps has for a source, the matrix's own variables apart.
+pub(super) fn environment(bench: &Bench<'_>) -> Vec<(String, String)> {
+    let work = &bench.folder.work;
+    match &bench.matrix.source.kind {
+        SourceKind::Crates(_) => {
+            let target = work.join("target").to_string_lossy().into_owned();
+            vec![("CARGO_TARGET_DIR".to_owned(), target)]
+        }
+        SourceKind::Pypi(_) => pypi::environment(work),
+        SourceKind::Go(go) => go::environment(bench, go),
+        SourceKind::Npm(_)
+        | SourceKind::Maven(_)
+        | SourceKind::Git(_)
+        | SourceKind::Url(_)
+        | SourceKind::Path(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => Vec::new(),
+    }
+}
+
 /// Looks at what the steps made: the program, where it could not be known before, and what was built into it.
 pub(super) async fn finish(bench: &Bench<'_>, fetched: Fetched) -> OrStop<Fetched> {
     match &bench.matrix.source.kind {
         SourceKind::Crates(crates) => crates::finish(bench, crates, fetched).await,
         SourceKind::Npm(npm) => npm::finish(npm, fetched),
         SourceKind::Maven(_) => maven::finish(bench, fetched).await,
-        SourceKind::Pypi(_)
-        | SourceKind::Go(_)
-        | SourceKind::Git(_)
+        SourceKind::Pypi(pypi) => Ok(pypi::finish(bench, pypi, fetched).await),
+        SourceKind::Go(_) => Ok(go::finish(fetched).await),
+        SourceKind::Git(_)
         | SourceKind::Url(_)
         | SourceKind::Path(_)
         | SourceKind::Attach(_)

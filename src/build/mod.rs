@@ -276,6 +276,15 @@ impl Bench<'_> {
         }
     }
 
+    /// Copies a folder of the user's into the one where the steps run.
+    async fn copy(&self, from: &Path, filter: tree::Filter) -> Result<()> {
+        let (from, work) = (from.to_owned(), self.folder.work.clone());
+        blocking(move || {
+            tree::copy(&from, &work, filter).map_err(|error| folder::cannot("copy", &from, error))
+        })
+        .await
+    }
+
     /// Fetches the version, runs the steps and finds the program.
     async fn make(&self, entry: Option<PathBuf>) -> OrStop<Fetched> {
         let fetched = kind::fetch(self, entry).await?;

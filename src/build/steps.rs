@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::diagnosis::{self, Diagnosis, Nature};
 use super::folder::cannot;
 use super::template::{self, Variables};
-use super::{Bench, OrStop, Stop, axis, bounds, fill, limits, log};
+use super::{Bench, OrStop, Stop, axis, bounds, fill, kind, limits, log};
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Build, Command, SourceKind};
+use crate::matrix::{Build, Command};
 use crate::outcome::{Class, Gap, GapKind};
 use crate::process::{self, Ended, Spec};
 use crate::source;
@@ -233,14 +233,8 @@ fn environment(bench: &Bench<'_>, variables: &Variables) -> Result<BTreeMap<Stri
     let mut env = process::build_environment();
     env.extend(variables.environment());
     set_temporary_folder(&mut env, &bench.folder.tmp);
+    env.extend(kind::environment(bench));
     axis::put_first(&mut env, &bench.programs);
-    if let SourceKind::Crates(_) = bench.matrix.source.kind {
-        let target = bench.folder.work.join("target");
-        env.insert(
-            "CARGO_TARGET_DIR".to_owned(),
-            target.to_string_lossy().into_owned(),
-        );
-    }
     for (name, value) in &bench.matrix.build.env {
         let value = template::render(value, variables)
             .map_err(|problem| super::wrong_template(value, &problem))?;

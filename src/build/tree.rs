@@ -22,6 +22,12 @@ pub(super) fn everything(_: &Path) -> bool {
     true
 }
 
+/// Counts every entry that is not hidden.
+pub(super) fn visible(relative: &Path) -> bool {
+    let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
+    !name.starts_with(b".")
+}
+
 /// Counts what belongs to a cargo project.
 pub(super) fn cargo_project(relative: &Path) -> bool {
     is_source(relative, b".cargo")

@@ -26,7 +26,7 @@ enum Grade {
 /// One thing that was looked at.
 #[derive(Debug, serde::Serialize)]
 struct Finding {
-    what: &'static str,
+    what: String,
     grade: Grade,
     found: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &DoctorArgs) -> Result
         .filter_map(|file| Some(workplace.matrix(file).ok()?.0))
         .collect();
     for tool in tools(&matrices) {
-        findings.push(tool_version(tool, &matrices).await);
+        findings.push(tool_version(&tool, &matrices).await);
     }
     print(&match arguments.format {
         DataFormat::Json => serde_json::to_string_pretty(&findings).unwrap_or_default(),
@@ -95,9 +95,9 @@ fn text(findings: &[Finding]) -> String {
     )
 }
 
-fn finding(what: &'static str, grade: Grade, found: impl Into<String>) -> Finding {
+fn finding(what: &str, grade: Grade, found: impl Into<String>) -> Finding {
     Finding {
-        what,
+        what: what.to_owned(),
         grade,
         found: found.into(),
         advice: None,
@@ -312,18 +312,17 @@ async fn confinement() -> Finding {
 }
 
 /// Returns the programs to look for, those that the sources of the default matrices need among them.
-fn tools(matrices: &[Matrix]) -> Vec<&'static str> {
-    let mut tools = vec!["git", "cargo", "cc", "npm"];
+fn tools(matrices: &[Matrix]) -> Vec<String> {
+    let mut tools = ["git", "cargo", "cc", "npm"].map(str::to_owned).to_vec();
     tools.extend(matrices.iter().flat_map(source::tools_of));
     tools.sort_unstable();
     tools.dedup();
     tools
 }
 
-async fn tool_version(tool: &'static str, matrices: &[Matrix]) -> Finding {
-    let needed = matrices
-        .iter()
-        .any(|matrix| source::tools_of(matrix).contains(&tool));
+async fn tool_version(tool: &str, matrices: &[Matrix]) -> Finding {
+    let mut tools = matrices.iter().flat_map(source::tools_of);
+    let needed = tools.any(|needed| needed == tool);
     match process::version_of(tool).await {
         Some(version) => finding(tool, Grade::Good, version),
         None if needed => advise(

@@ -132,7 +132,9 @@ async fn load(
     selected: &Selected,
 ) -> Result<Loaded> {
     let selection = selection(&matrix, selected)?;
-    let available = source::available(&matrix, &workplace.cache()).await?;
+    let wanted = selection.wanted.as_ref();
+    let wanted = wanted.unwrap_or(&matrix.source.versions);
+    let available = source::available(&matrix, wanted, &workplace.cache()).await?;
     let expansion = expand::expand(&matrix, &available.versions, &selection)?;
     let mut warnings = [available.warnings, expansion.warnings.clone()].concat();
     warnings.extend(build_warning(&matrix).await);

@@ -240,10 +240,8 @@ async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> 
     let matrix = &loaded.matrix;
     let mut machine = host::machine();
     for tool in source::tools_of(matrix) {
-        let version = process::version_of(tool).await;
-        machine
-            .tools
-            .extend(version.map(|version| (tool.to_owned(), version)));
+        let version = process::version_of(&tool).await;
+        machine.tools.extend(version.map(|version| (tool, version)));
     }
     let started = host::now();
     let seed = arguments.seed.unwrap_or_else(host::fresh_seed);

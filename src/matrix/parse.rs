@@ -639,6 +639,30 @@ reason = "its buffers are broken"
             source("npm.package = \"x\"\nselect = \"lst:3\""),
             ["`source.select` is not a selection"]
         );
+        assert_eq!(
+            source("go = { module = \"example.org/x\", with = [\"example.org/y@v1.0.0\"] }"),
+            ["`with` needs a server"]
+        );
+        assert_eq!(
+            source("go.toolchain = true"),
+            ["the toolchain needs a server"]
+        );
+    }
+
+    #[test]
+    fn an_interpreter_is_a_name_or_relative_to_the_matrix() {
+        let python = |text: &str| {
+            let text =
+                format!("schema = 1\nsource.pypi.package = \"x\"\nstart.cmd = [\"x\"]\n{text}");
+            let SourceKind::Pypi(pypi) = parse(&text, file(), None).unwrap().source.kind else {
+                panic!("another kind");
+            };
+            pypi.python
+        };
+        assert_eq!(python(""), "python3");
+        assert_eq!(python("source.pypi.python = \"python3.11\""), "python3.11");
+        let relative = python("source.pypi.python = \"../venv/bin/python\"");
+        assert!(relative.starts_with('/') && relative.ends_with("/../venv/bin/python"));
     }
 
     #[test]

@@ -84,8 +84,13 @@ impl SourceKind {
     /// Returns the order of its versions where the matrix names none.
     pub fn usual_order(&self) -> Order {
         match self {
+            // Go calls its own releases `1.20` and `1.22rc1`, which Python's order reads and semantic versioning does not.
+            Self::Pypi(_)
+            | Self::Go(Go {
+                subject: GoSubject::Toolchain,
+                ..
+            }) => Order::Pep440,
             Self::Crates(_) | Self::Npm(_) | Self::Go(_) | Self::Url(_) => Order::Semver,
-            Self::Pypi(_) => Order::Pep440,
             Self::Maven(_) => Order::Maven,
             Self::Git(git) => match git.refs {
                 GitRefs::Tags(_) => Order::Semver,
@@ -133,7 +138,7 @@ pub struct Npm {
 pub struct Pypi {
     /// Its name.
     pub package: String,
-    /// The interpreter, `python3.11`.
+    /// The interpreter: a name, `python3.11`, or an absolute path.
     pub python: String,
     /// What installs.
     pub installer: Installer,

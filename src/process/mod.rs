@@ -270,9 +270,10 @@ pub async fn capture(spec: &Spec, deadline: Duration) -> Result<Captured> {
 
 /// Returns what a tool says of its version, its first line; none if it is not there.
 pub async fn version_of(tool: &str) -> Option<String> {
+    let question = if tool == "go" { "version" } else { "--version" };
     let spec = Spec {
         program: tool.to_owned(),
-        args: vec!["--version".to_owned()],
+        args: vec![question.to_owned()],
         cwd: std::env::temp_dir(),
         env: base_environment(),
         ..Spec::default()

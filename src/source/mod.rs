@@ -5,19 +5,19 @@
 
 mod crates;
 pub(crate) mod git;
-mod go;
+pub(crate) mod go;
 mod list;
 mod maven;
 mod npm;
 mod path;
-mod pypi;
+pub(crate) mod pypi;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Matrix, Npm, SourceKind};
+use crate::matrix::{Installer, Matrix, Npm, SourceKind, Wanted};
 use crate::process::{self, Captured, Ended, Spec};
 use crate::version::Version;
 pub(crate) use npm::{Refusal, refusal};
@@ -47,14 +47,15 @@ impl Available {
     }
 }
 
-/// Returns the versions that the matrix's source has. `cache` is the folder of fetched and built versions.
-pub async fn available(matrix: &Matrix, cache: &Path) -> Result<Available> {
+/// Returns the versions that the matrix's source has. `wanted` are those that were asked for, and `cache` is the folder
+/// of fetched and built versions.
+pub async fn available(matrix: &Matrix, wanted: &Wanted, cache: &Path) -> Result<Available> {
     let dir = matrix.dir.as_path();
     match &matrix.source.kind {
         SourceKind::Crates(crates) => crates::available(&crates.package, dir).await,
         SourceKind::Npm(npm) => npm::available(&npm.package, dir).await,
         SourceKind::Pypi(pypi) => pypi::available(pypi, dir).await,
-        SourceKind::Go(go) => go::available(go, dir).await,
+        SourceKind::Go(go) => go::available(go, wanted).await,
         SourceKind::Maven(maven) => maven::available(maven, dir).await,
         SourceKind::Git(git) => git::available(git, matrix.source.order, cache).await,
         SourceKind::Url(url) => Ok(Available::named(url.sha256.keys().cloned().collect())),
@@ -68,27 +69,32 @@ pub async fn available(matrix: &Matrix, cache: &Path) -> Result<Available> {
 }
 
 /// Returns the programs that fetching and building from a source needs.
-fn tools(kind: &SourceKind) -> &'static [&'static str] {
-    match kind {
+fn tools(kind: &SourceKind) -> Vec<String> {
+    let tools: &[&str] = match kind {
         SourceKind::Crates(_) => &["cargo", "rustc", "cc"],
         SourceKind::Npm(Npm { server: None, .. }) => &["npm"],
         SourceKind::Npm(_) => &["npm", "node"],
-        SourceKind::Pypi(_) => &["python3"],
+        SourceKind::Pypi(pypi) => match pypi.installer {
+            Installer::Pip => &[&pypi.python],
+            Installer::Uv => &[&pypi.python, "uv"],
+        },
         SourceKind::Go(_) => &["go"],
         SourceKind::Maven(_) => &["mvn", "java"],
         SourceKind::Git(_) => &["git"],
         SourceKind::Url(_) | SourceKind::Path(_) | SourceKind::Attach(_) | SourceKind::List(_) => {
             &[]
         }
-    }
+    };
+    tools.iter().map(|&tool| tool.to_owned()).collect()
 }
 
 /// Returns the programs that a matrix needs, its own steps and start apart.
-pub fn tools_of(matrix: &Matrix) -> Vec<&'static str> {
-    let mut tools = tools(&matrix.source.kind).to_vec();
+pub fn tools_of(matrix: &Matrix) -> Vec<String> {
+    let mut tools = tools(&matrix.source.kind);
     let has_programs = matrix.axes.iter().any(|axis| axis.from.is_some());
-    if has_programs && !tools.contains(&"npm") {
-        tools.push("npm");
+    let npm = "npm".to_owned();
+    if has_programs && !tools.contains(&npm) {
+        tools.push(npm);
     }
     tools
 }
@@ -109,7 +115,7 @@ pub(crate) async fn ask(
 }
 
 /// Does so with an environment of its own.
-async fn ask_with(
+pub(crate) async fn ask_with(
     env: BTreeMap<String, String>,
     program: &str,
     args: &[&str],
@@ -172,9 +178,9 @@ pub(crate) fn failure(ended: &Ended) -> Option<String> {
 }
 
 /// Returns the first line that a client complained with.
-fn first_complaint(captured: &Captured) -> Option<&str> {
+pub(crate) fn first_complaint(captured: &Captured) -> Option<&str> {
     let lines = captured.stderr.lines().map(str::trim);
     lines
         .filter(|line| !line.is_empty())
-        .find(|line| !line.starts_with("warning"))
+        .find(|line| !line.to_lowercase().starts_with("warning"))
 }

@@ -82,11 +82,11 @@ fn an_override_repairs_a_stretch_and_cells_that_differ_only_at_their_start_share
     world.write("lines.toml", LINES);
     // A step can write there and leave word of itself.
     let caches = world.path().join("caches");
-    let build = |more: &[&str]| {
+    let harness_builds = |more: &[&str]| {
         let mut harness = world.harness(&[&["build", "lines.toml"], more].concat());
         Ended::of(harness.env("XDG_CACHE_HOME", &caches).output().unwrap())
     };
-    let ended = build(&[]).expect(0);
+    let ended = harness_builds(&[]).expect(0);
     let said: Vec<&str> = ended.stdout.lines().map(str::trim_end).collect();
     insta::assert_snapshot!(said.join("\n"), @r"
     built  0.1.0 mode=fast
@@ -110,7 +110,7 @@ fn an_override_repairs_a_stretch_and_cells_that_differ_only_at_their_start_share
     assert!(log.expect(0).stdout.contains("built.txt"));
 
     world.change("lines.toml", "OLD = \"yes\"", "OLD = \"no\"");
-    let ended = build(&["<1"]).expect(125);
+    let ended = harness_builds(&["<1"]).expect(125);
     let gap = "gap    0.1.0 mode=fast  build: failed";
     assert!(ended.stdout.contains(gap), "{}", ended.stdout);
 }

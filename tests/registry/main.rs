@@ -11,16 +11,27 @@ mod world;
 
 mod axis;
 mod crates;
+mod go;
 mod maven;
 mod npm;
+mod pypi;
 
+use std::process::Command;
+
+use harness::matrix;
+use harness::source::{self, Available};
 use serde_json::Value;
 
-use world::World;
+use world::{Ended, HARNESS, World};
 
 /// Runs `harness build` and returns the outcome of each cell, in order.
 fn built(world: &World, matrix: &str) -> Vec<Value> {
-    let ended = world.run(&["build", matrix, "--format", "json"]).expect(0);
+    built_by(world.harness(&["build", matrix, "--format", "json"]))
+}
+
+/// Does so with a command that is ready to run.
+fn built_by(mut command: Command) -> Vec<Value> {
+    let ended = Ended::of(command.output().unwrap()).expect(0);
     let cells = ended.stdout.lines().map(|line| {
         let cell: Value = serde_json::from_str(line).unwrap();
         cell["outcome"].clone()
@@ -34,4 +45,12 @@ fn expect_gap(outcome: &Value, kind: &str, cause: &str) {
     let gap = &outcome["gap"];
     assert_eq!(gap["kind"], kind, "{outcome}");
     assert!(gap["cause"].as_str().unwrap().contains(cause), "{outcome}");
+}
+
+/// Asks the source of a matrix in this world which versions there are.
+async fn available(world: &World, text: &str) -> harness::error::Result<Available> {
+    harness::process::use_supervisor(HARNESS);
+    let text = format!("schema = 2\n[start]\ncmd = [\"x\"]\n[source]\n{text}\n");
+    let matrix = matrix::parse(&text, &world.path().join("asked.toml"), None)?;
+    source::available(&matrix, &matrix.source.versions, world.path()).await
 }

@@ -274,6 +274,10 @@ pub(super) const CAUSES: &[Cause] = &[
     cause(DEPENDENCY, "^Cannot install .*conflicting dependencies")
         .means("what the packages ask of each other cannot be had together")
         .hint("an `[[override]]` for these versions that pins other versions of the companions"),
+    // uv
+    cause(DEPENDENCY, "^Because the current Python version ")
+        .means("the version needs another Python than this one")
+        .hint("a Python that the version's `Requires-Python` accepts"),
     // Python
     cause(EXCEPTION, "^SyntaxError: (?:Missing parentheses in call to|multiple exception types must be)")
         .means("the code is written for Python 2")

@@ -36,6 +36,7 @@ const EXPERTS: &[fn(&str) -> Option<Finding>] = &[
     native::linker,
     native::program,
     packages::pip,
+    packages::uv,
     managed::java,
     managed::go,
     rust::finding,

@@ -1,4 +1,4 @@
-//! What npm and pip say. Pure.
+//! What npm, pip and uv say. Pure.
 
 use super::Nature;
 use super::finding::Finding;
@@ -43,4 +43,29 @@ pub(super) fn pip(line: &str) -> Option<Finding> {
     // The versions that there are would push everything else off the line.
     let text = said.split(" (from versions: ").next().unwrap_or(said);
     is_one.then(|| Finding::new(Nature::Dependency, text))
+}
+
+/// Recognises what uv cannot install. It says first that, and below it why.
+pub(super) fn uv(line: &str) -> Option<Finding> {
+    if let Some(why) = line.strip_prefix("cause: ") {
+        let is_resolvers = why.starts_with("Because ");
+        return is_resolvers.then(|| Finding::new(Nature::Dependency, why));
+    }
+    let said = line.strip_prefix("error: ")?;
+    let begins = |beginnings: &[&str]| beginnings.iter().any(|begin| said.starts_with(begin));
+    if begins(&[
+        "Request failed after ",
+        "Failed to fetch: `",
+        "Failed to download `",
+    ]) {
+        return Some(Finding::new(Nature::Network, said));
+    }
+    let nature = if begins(&["No solution found when resolving "]) {
+        Nature::Dependency
+    } else if begins(&["Failed to build `"]) {
+        Nature::Other
+    } else {
+        return None;
+    };
+    Some(Finding::passing_on(nature, said))
 }

@@ -110,7 +110,7 @@ impl Reader<'_> {
         Some(match kind {
             "crates" => SourceKind::Crates(self.crates(wire.crates.as_ref()?, dir)?),
             "npm" => SourceKind::Npm(self.npm(wire.npm.as_ref()?, dir)?),
-            "pypi" => SourceKind::Pypi(self.pypi(wire.pypi.as_ref()?)?),
+            "pypi" => SourceKind::Pypi(self.pypi(wire.pypi.as_ref()?, dir)?),
             "go" => SourceKind::Go(self.go(wire.go.as_ref()?, dir)?),
             "maven" => SourceKind::Maven(self.maven(wire.maven.as_ref()?, dir)?),
             "git" => SourceKind::Git(self.git(wire.git.as_ref()?, dir)?),
@@ -193,11 +193,16 @@ impl Reader<'_> {
         })
     }
 
-    fn pypi(&mut self, wire: &wire::Pypi) -> Option<Pypi> {
+    fn pypi(&mut self, wire: &wire::Pypi, dir: &Path) -> Option<Pypi> {
         self.words(&["source", "pypi", "with"], &wire.with);
+        let python = wire.python.as_deref().unwrap_or("python3");
+        // A name is looked for on PATH; only a path is relative to the matrix.
+        let path = python.contains('/').then(|| dir.join(python));
         Some(Pypi {
             package: self.package(&["source", "pypi", "package"], wire.package.as_deref()?),
-            python: wire.python.clone().unwrap_or_else(|| "python3".to_owned()),
+            python: path.map_or(python.to_owned(), |path| {
+                path.to_string_lossy().into_owned()
+            }),
             installer: wire.installer.unwrap_or(Installer::Pip),
             with: wire.with.clone(),
         })
@@ -218,14 +223,14 @@ impl Reader<'_> {
                 return None;
             }
         };
-        if toolchain && wire.server.is_none() {
+        let needs_server = if toolchain {
+            Some("the toolchain needs a server")
+        } else {
+            (!wire.with.is_empty()).then_some("`with` needs a server")
+        };
+        if let Some(what) = needs_server.filter(|_| wire.server.is_none()) {
             let help = "write `server = \"../servers/hello\"`, the folder of a Go project";
-            self.report(
-                &path,
-                "the toolchain needs a server",
-                "what is built?",
-                help,
-            );
+            self.report(&path, what, "what is built?", help);
         }
         Some(Go {
             subject,
