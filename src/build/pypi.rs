@@ -35,10 +35,7 @@ pub(super) async fn toolchain(
 ) -> Result<Vec<String>> {
     let mut toolchain = vec![about(shop, pypi, matrix_dir).await?];
     if pypi.installer == Installer::Uv {
-        let uv = async {
-            let captured = source::ask("uv", &["--version"], Path::new("/"), PATIENCE).await?;
-            Ok(captured.stdout)
-        };
+        let uv = source::told("uv", &["--version"], Path::new("/"));
         toolchain.push(shop.memo.once("uv".to_owned(), uv).await?);
     }
     Ok(toolchain)

@@ -145,8 +145,11 @@ fn missing_server(kind: &SourceKind) -> Option<String> {
             let manifest = maven.server.join("pom.xml");
             ("maven", &maven.server, manifest, "is no Maven project")
         }
+        SourceKind::Go(go) => {
+            let server = go.server.as_ref()?;
+            ("go", server, server.join("go.mod"), "is no Go project")
+        }
         SourceKind::Pypi(_)
-        | SourceKind::Go(_)
         | SourceKind::Git(_)
         | SourceKind::Url(_)
         | SourceKind::Path(_)
