@@ -96,6 +96,9 @@ pub fn tools_of(matrix: &Matrix) -> Vec<String> {
     if has_programs && !tools.contains(&npm) {
         tools.push(npm);
     }
+    if !matrix.build.patches.is_empty() {
+        tools.push("patch".to_owned());
+    }
     tools
 }
 

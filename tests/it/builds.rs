@@ -189,3 +189,70 @@ fn clean_deletes_builds_and_logs_and_nothing_else() {
     assert_eq!(outcomes(&world)[0]["outcome"]["artifact"]["cached"], false);
     world.run(&["clean", "--keep", "20"]).expect(129);
 }
+
+/// Makes a repository with two tags, of which the second has another text in its only file.
+fn repository(world: &World) {
+    world.write("repository/server", "#!/bin/sh\necho old\n");
+    let git = |arguments: &[&str]| {
+        let folder = world.path().join("repository");
+        let own = ["-c", "user.name=Test", "-c", "user.email=test@localhost"];
+        let mut git = std::process::Command::new("git");
+        git.args(own).args(arguments).current_dir(folder);
+        assert!(git.output().unwrap().status.success(), "git {arguments:?}");
+    };
+    git(&["init", "--quiet"]);
+    for (tag, text) in [("1.0.0", "old"), ("1.1.0", "new")] {
+        world.write("repository/server", &format!("#!/bin/sh\necho {text}\n"));
+        git(&["add", "server"]);
+        git(&["commit", "--quiet", "--message", tag]);
+        git(&["tag", tag]);
+    }
+}
+
+#[test]
+fn a_patch_is_applied_to_the_versions_own_source_and_one_that_does_not_fit_is_a_gap() {
+    let world = World::new();
+    repository(&world);
+    let patch =
+        "--- a/server\n+++ b/server\n@@ -1,2 +1,2 @@\n #!/bin/sh\n-echo old\n+echo patched\n";
+    world.write("{odd} name.patch", patch);
+    let matrix = r#"schema = 2
+[source.git]
+repository = "repository"
+[build]
+patches = ["{odd} name.patch"]
+steps = [["install", "server", "{out}/server"]]
+binary = "{out}/server"
+version_cmd = ["{binary}"]
+version_match = "patched"
+[start]
+cmd = ["{binary}"]
+"#;
+    world.write("built.toml", matrix);
+    let before = outcomes(&world);
+    assert!(
+        before[0]["outcome"]["artifact"].is_object(),
+        "{}",
+        before[0]
+    );
+    let gap = &before[1]["outcome"]["gap"];
+    let cause = gap["cause"].as_str().unwrap();
+    assert!(
+        cause.starts_with("the patch {odd} name.patch does not fit this version"),
+        "{gap}"
+    );
+
+    world.change("{odd} name.patch", "patched", "patched again");
+    assert_eq!(outcomes(&world)[0]["outcome"]["artifact"]["cached"], false);
+    world.change(
+        "built.toml",
+        "[source.git]\nrepository = \"repository\"",
+        "[source.path]\ndir = \"repository\"",
+    );
+    let ended = world.run(&["check", "built.toml"]).expect(128);
+    assert!(
+        ended.stderr.contains("there is nothing to patch"),
+        "{}",
+        ended.stderr
+    );
+}
