@@ -101,8 +101,7 @@ fn package(arguments: &[String]) -> Command {
 /// them.
 async fn resolve(bench: &Bench<'_>, arguments: &[String]) -> OrStop<()> {
     let folder = bench.folder;
-    let mut words = vec!["mvn".to_owned()];
-    words.extend(arguments.iter().cloned());
+    let mut words = arguments.to_vec();
     words.extend([
         "dependency:go-offline".to_owned(),
         "dependency:copy-dependencies".to_owned(),
@@ -112,7 +111,7 @@ async fn resolve(bench: &Bench<'_>, arguments: &[String]) -> OrStop<()> {
         format!("-DoutputFile={}", folder.src.join(RESOLVED).display()),
     ]);
     let _alone = RESOLVING.lock().await;
-    let resolved = steps::plain(bench, &Command::Argv(words), &folder.work).await;
+    let resolved = steps::fetch(bench, ("mvn".to_owned(), words), &folder.work).await;
     resolved.map_err(not_resolved)
 }
 

@@ -90,6 +90,17 @@ impl From<Error> for Stop {
     }
 }
 
+impl Stop {
+    /// Adds where the whole log is; an error tells of the tool and not of the log.
+    fn with_log(self, log: &Path) -> Self {
+        match self {
+            Self::Gap(gap) => Self::Gap(gap.with_log(log)),
+            Self::Limit(gap) => Self::Limit(gap.with_log(log)),
+            Self::Error(error) => Self::Error(error),
+        }
+    }
+}
+
 /// One build in progress.
 struct Bench<'a> {
     shop: &'a Workshop,

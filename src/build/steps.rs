@@ -39,6 +39,24 @@ pub(super) fn plain_spec(bench: &Bench<'_>, words: (String, Vec<String>), cwd: &
     bounded(bench, words, cwd, env)
 }
 
+/// Runs program and arguments that fetch.
+pub(super) async fn fetch(
+    bench: &Bench<'_>,
+    words: (String, Vec<String>),
+    cwd: &Path,
+) -> OrStop<()> {
+    one(bench, &fetch_spec(bench, words, cwd)).await
+}
+
+/// Makes of program and arguments what is run to fetch: `build.network` speaks of what comes after.
+pub(super) fn fetch_spec(bench: &Bench<'_>, words: (String, Vec<String>), cwd: &Path) -> Spec {
+    let mut spec = plain_spec(bench, words, cwd);
+    if let Some(confinement) = &mut spec.confinement {
+        confinement.network = true;
+    }
+    spec
+}
+
 /// Runs one step.
 async fn one(bench: &Bench<'_>, spec: &Spec) -> OrStop<()> {
     let path = &bench.folder.log;
@@ -62,11 +80,7 @@ async fn one(bench: &Bench<'_>, spec: &Spec) -> OrStop<()> {
             .with_log(path)
             .into());
     }
-    Err(match failed(spec, &ended, &said, &bench.matrix.build) {
-        Stop::Gap(gap) => Stop::Gap(gap.with_log(path)),
-        Stop::Limit(gap) => Stop::Limit(gap.with_log(path)),
-        Stop::Error(error) => Stop::Error(error),
-    })
+    Err(failed(spec, &ended, &said, &bench.matrix.build).with_log(path))
 }
 
 /// Judges how a step failed: it is the version's fault, unless a program of the machine is missing.
@@ -94,12 +108,18 @@ pub(super) fn failed(spec: &Spec, ended: &Ended, said: &str, build: &Build) -> S
     };
     let gap = match out_of_bounds(spec, ended, said) {
         Some(path) => kept_from_writing(&step, &path),
-        None if diagnosis.nature == Nature::Network && !build.network => {
+        None if diagnosis.nature == Nature::Network && is_offline(spec, build) => {
             kept_from_the_network(&step, &cause)
         }
         None => gap(diagnosis.nature, cause).with_hint(diagnosis.hint),
     };
     gap.with_errors(diagnosis.errors).into()
+}
+
+/// Returns whether the matrix keeps a program from the network; what fetches is not kept from it.
+fn is_offline(spec: &Spec, build: &Build) -> bool {
+    let is_open = spec.confinement.as_ref().is_some_and(|walls| walls.network);
+    !build.network && !is_open
 }
 
 /// Returns where a step was kept from writing, if that is what its log tells.
@@ -406,6 +426,27 @@ pub(super) mod tests {
                     gap.cause
                 );
             }
+            Stop::Limit(_) | Stop::Error(_) => panic!("it is a plain gap"),
+        }
+    }
+
+    #[test]
+    fn what_fetches_is_not_kept_from_the_network() {
+        let closed = Build {
+            network: false,
+            ..build()
+        };
+        let open = process::Confinement {
+            writable: Vec::new(),
+            network: true,
+        };
+        let spec = Spec {
+            confinement: Some(open),
+            ..step(&["mvn", "dependency:list"])
+        };
+        let said = "error: failed to get `x`\n  Could not resolve host: y\n";
+        match failed(&spec, &Ended::Code(1), said, &closed) {
+            Stop::Gap(gap) => assert_eq!(gap.kind, GapKind::Network),
             Stop::Limit(_) | Stop::Error(_) => panic!("it is a plain gap"),
         }
     }

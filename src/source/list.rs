@@ -52,7 +52,7 @@ fn spec(command: &Command, dir: &Path) -> Result<Spec> {
         program,
         args: words.collect(),
         cwd: dir.to_owned(),
-        env: process::build_environment(),
+        env: process::client_environment(),
         ..Spec::default()
     })
 }

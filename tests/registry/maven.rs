@@ -34,7 +34,7 @@ fn a_server_is_built_against_versions_of_an_artifact() {
         "slf4j.toml",
         "schema = 2\n[source]\nversions = [\"2.0.17\", \"2.0.99\"]\n\
          [source.maven]\ngroup = \"org.slf4j\"\nartifact = \"slf4j-api\"\nserver = \"server\"\n\
-         [start]\ncmd = [\"java\", \"-cp\", \"{out}/lib/*\", \"Hello\", \"{port}\"]\n",
+         [build]\nnetwork = false\n[start]\ncmd = [\"java\", \"-cp\", \"{out}/lib/*\", \"Hello\", \"{port}\"]\n",
     );
     let cells = built(&world, "slf4j.toml");
     let artifact = &cells[0]["artifact"];

@@ -11,7 +11,7 @@ fn versions_of_a_library_are_installed_beside_a_server() {
         "library.toml",
         "schema = 2\n[source]\nversions = [\"1.0.0\", \"1.0.1\", \"1.0.99\"]\n\
          [source.npm]\npackage = \"utils-merge\"\nserver = \"server\"\n\
-         [start]\ncmd = [\"node\", \"{work}/hello.js\", \"{port}\"]\n",
+         [build]\nnetwork = false\n[start]\ncmd = [\"node\", \"{work}/hello.js\", \"{port}\"]\n",
     );
     let cells = built(&world, "library.toml");
     for (cell, version) in cells.iter().zip(["1.0.0", "1.0.1"]) {

@@ -97,22 +97,21 @@ fn copy(server: &Path, settings: Option<&Path>, work: &Path) -> io::Result<()> {
 async fn install(bench: &Bench<'_>, npm: &Npm) -> OrStop<()> {
     let package = format!("{}@{}", npm.package, bench.cell.version.name);
     let words = ("npm".to_owned(), arguments(npm, &package));
-    let spec = steps::plain_spec(bench, words, &bench.folder.work);
+    let mut spec = steps::fetch_spec(bench, words, &bench.folder.work);
+    if !npm.scripts {
+        // No code of the version runs, and the registry may want to know who asks.
+        for (name, value) in process::client_environment() {
+            spec.env.entry(name).or_insert(value);
+        }
+    }
     let captured = process::capture(&spec, bench.time_left()).await?;
     let said = format!("$ npm {}\n{}", spec.args.join(" "), captured.stderr);
-    log::append(&bench.folder.log, &said)
-        .map_err(|error| cannot("write", &bench.folder.log, error))?;
+    let log = &bench.folder.log;
+    log::append(log, &said).map_err(|error| cannot("write", log, error))?;
     if captured.ended == Ended::Code(0) {
         return Ok(());
     }
-    let log = &bench.folder.log;
-    Err(
-        match failed(&spec, &package, &captured, &bench.matrix.build) {
-            Stop::Gap(gap) => Stop::Gap(gap.with_log(log)),
-            Stop::Limit(gap) => Stop::Limit(gap.with_log(log)),
-            Stop::Error(error) => Stop::Error(error),
-        },
-    )
+    Err(failed(&spec, &package, &captured, &bench.matrix.build).with_log(log))
 }
 
 fn arguments(npm: &Npm, package: &str) -> Vec<String> {
