@@ -155,6 +155,7 @@ impl Live {
         let short = |text: String| text.replace(&root, "");
         Gap {
             cause: short(gap.cause),
+            hint: gap.hint.map(short),
             errors: gap.errors.into_iter().map(short).collect(),
             log: gap.log.map(|log| self.inside(&log)),
             ..gap
@@ -228,7 +229,12 @@ fn attached(attach: &Attach, cell: &Cell) -> Result<SocketAddr> {
     let named = |(name, _): &&(String, String)| *name == cell.version.name;
     let address = attach.addresses.iter().find(named);
     let address = address.map_or("", |(_, address)| address.as_str());
-    let found = address.to_socket_addrs().map(|mut found| found.next());
+    // A name may stand for several, and the server may listen on one of them alone.
+    let found = address.to_socket_addrs().map(|found| {
+        let all: Vec<SocketAddr> = found.collect();
+        let answering = all.iter().find(|address| serve::is_taken(**address));
+        answering.or(all.first()).copied()
+    });
     let unknown = || {
         let message = format!("nobody knows the address `{address}` of {}", cell.id);
         Error::new(Kind::Configuration, message).hint("check `addresses` in `[source.attach]`")

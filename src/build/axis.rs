@@ -8,7 +8,7 @@ use super::{Job, OrStop, Stop, Workshop, build_axes, folder};
 use crate::error::Result;
 use crate::journal::Built;
 use crate::matrix::{Axis, Build, Matrix, Npm, Provider, SourceKind};
-use crate::outcome::{Gap, GapKind, Outcome};
+use crate::outcome::{Class, Gap, GapKind, Outcome};
 use crate::version::{Cell, Version};
 
 /// Programs by the names of their axes.
@@ -24,8 +24,14 @@ pub(super) async fn programs(shop: &Workshop, matrix: &Matrix, cell: &Cell) -> O
         if let (Some(provider), Some(value)) = (&axis.from, cell.axes.get(&axis.name)) {
             // A whole build hangs on it, which would make every build's future as large again.
             let find = Box::pin(fetch(shop, matrix, (provider, value)));
-            let program = shop.programs.once(identity(provider, value), find).await?;
-            let program = program.map_err(|gap| of_axis(axis, value, gap))?;
+            let identity = identity(provider, value);
+            let program = shop.programs.once(identity.clone(), find).await?;
+            let program = program.map_err(|gap| {
+                if gap.class == Class::Transient {
+                    shop.programs.forget(&identity);
+                }
+                of_axis(axis, value, gap)
+            })?;
             programs.insert(axis.name.clone(), program);
         }
     }

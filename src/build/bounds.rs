@@ -87,7 +87,11 @@ const CARGO_LOCKS: [&str; 2] = [".package-cache", ".package-cache-mutate"];
 
 /// Returns what the steps of a build may do to the rest of the machine, in this environment.
 pub(super) fn confinement(bench: &Bench<'_>, env: &BTreeMap<String, String>) -> Confinement {
-    let mut writable = vec![bench.folder.root.clone()];
+    // Not the folder around them: log and outcome are Harness's own.
+    let own = bench.folder;
+    let mut writable: Vec<PathBuf> = [&own.src, &own.work, &own.out, &own.tmp]
+        .map(Clone::clone)
+        .into();
     for cache in &CACHES {
         let Some(folder) = cache.folder(env) else {
             continue;

@@ -107,7 +107,12 @@ pub fn choose(units: &[Unit], age: Duration, keep: u64) -> Vec<&Unit> {
 
 /// Deletes a unit unless somebody works in it; returns whether it did.
 pub fn remove(unit: &Unit) -> Result<bool> {
-    let mut lock = unit.path.clone().into_os_string();
+    // What is made under another name first is locked by its last one.
+    let named = match unit.path.extension() {
+        Some(end) if end == "half" => unit.path.with_extension(""),
+        Some(_) | None => unit.path.clone(),
+    };
+    let mut lock = named.into_os_string();
     lock.push(".lock");
     let lock = PathBuf::from(lock);
     // Held until the folder is gone. The lock file itself stays: somebody may be waiting for it.

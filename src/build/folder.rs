@@ -84,7 +84,12 @@ impl Folder {
         if !left.is_empty() && !mark.is_file() {
             return Err(self.foreign());
         }
-        // All but the mark, so that a deletion cut short can be gone on with.
+        // What makes it a finished one goes first, and the mark not at all, so that a deletion cut short can be gone on with.
+        let outcome = self.root.join(OUTCOME);
+        if left.contains(&outcome) {
+            delete(&outcome).map_err(|error| cannot("delete", &outcome, error))?;
+        }
+        let left: Vec<PathBuf> = left.into_iter().filter(|path| *path != outcome).collect();
         for path in left.iter().filter(|path| **path != mark) {
             delete(path).map_err(|error| cannot("delete", path, error))?;
         }

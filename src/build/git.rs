@@ -1,9 +1,9 @@
 //! Checking one commit out of the mirror. Edge only by the program that it runs.
 //!
-//! Each version has a whole repository of its own, a clone whose object files are links to the mirror's: it costs
-//! milliseconds and no room, tools that ask git for the version (`git describe`, `setuptools_scm`) work in it, and
-//! deleting its folder is all that it takes to be rid of it. A worktree would have to be signed off at the mirror, and
-//! borrowed objects (`--shared`) would be lost with it.
+//! Each version has a whole repository of its own, so that tools that ask git for the version (`git describe`,
+//! `setuptools_scm`) work in it and deleting its folder is all that it takes to be rid of it. It shares no file with the
+//! mirror, though that would cost no room: a version's own code could change files of the mirror, and so other versions. A
+//! worktree would have to be signed off at the mirror, and borrowed objects (`--shared`) would be lost with it.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::matrix::{Git, SourceKind};
 use crate::outcome::{Gap, GapKind};
 use crate::process::{Captured, Ended};
 use crate::source::git::command::{complaint, git};
-use crate::source::git::mirror::Mirror;
+use crate::source::git::mirror::{Mirror, public};
 use crate::version::Version;
 
 /// Returns what tells one version from all others: its commit, and whether its submodules are there.
@@ -32,7 +32,7 @@ pub(super) async fn fetch(bench: &Bench<'_>, git: &Git) -> OrStop<Fetched> {
     let Some(commit) = commit.filter(|commit| mirror.has(commit)) else {
         return Err(Gap::new(GapKind::NotFound, format!("the repository has no {name}")).into());
     };
-    clone(bench, &mirror).await?;
+    clone(bench, git, &mirror).await?;
     check_out(bench, commit).await?;
     if git.submodules {
         for path in submodules(&bench.folder.work) {
@@ -66,14 +66,14 @@ pub(super) fn explain(bench: &Bench<'_>, stop: Stop) -> Stop {
 }
 
 /// Makes the version's own repository, with nothing checked out yet.
-async fn clone(bench: &Bench<'_>, mirror: &Mirror) -> OrStop<()> {
+async fn clone(bench: &Bench<'_>, source: &Git, mirror: &Mirror) -> OrStop<()> {
     let _reading = mirror.read_lock().await?;
     let from = mirror.path().to_string_lossy();
     let args = [
         "clone",
         "--quiet",
         "--no-checkout",
-        "--local",
+        "--no-hardlinks",
         "--template=",
         "--config",
         "core.autocrlf=false",
@@ -84,8 +84,12 @@ async fn clone(bench: &Bench<'_>, mirror: &Mirror) -> OrStop<()> {
         return Err(broken(mirror, &said).into());
     }
     // Submodules with relative addresses lie beside the repository, not beside its mirror. It is not logged: there may
-    // be a password in it.
-    let origin = mirror.origin();
+    // be a password in it, which is nobody's business where there are none.
+    let origin = if source.submodules {
+        mirror.origin()
+    } else {
+        public(&mirror.origin())
+    };
     let args = ["remote", "set-url", "--", "origin", &origin];
     match complaint(&git(&args, &bench.folder.work, bench.time_left()).await?) {
         Some(said) => Err(broken(mirror, &said).into()),

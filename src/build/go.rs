@@ -44,7 +44,12 @@ pub(super) async fn toolchain(shop: &Workshop) -> Result<Vec<String>> {
     ];
     let find = async {
         let captured = go::ask(LOCAL, &settings, Path::new("/"), PATIENCE).await?;
-        Ok(captured.stdout)
+        match source::failure(&captured.ended) {
+            None => Ok(captured.stdout),
+            Some(how) => Err(Error::new(Kind::Machine, format!("`go env` failed: {how}"))
+                .because(captured.stderr.trim())
+                .hint("see what `go env` says")),
+        }
     };
     Ok(vec![shop.memo.once("go".to_owned(), find).await?])
 }

@@ -1,4 +1,4 @@
-//! The build key: the hash of everything that decides what a build gives. Pure.
+//! The build key: the hash of everything known that decides what a build gives. Pure.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::matrix::Command;
 
 /// The number of the key's recipe, raised by any change to how builds are made that the rest does not show.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// What decides a build. Templates stand in it with the values of the version and of the environment filled in, but
 /// not with the folders of this machine.
@@ -20,6 +20,8 @@ pub(super) struct Ingredients {
     pub(super) steps: Vec<Command>,
     /// Extra environment.
     pub(super) env: BTreeMap<String, String>,
+    /// Settings of installers that decide what they install.
+    pub(super) settings: BTreeMap<String, String>,
     /// The program that must exist afterwards.
     pub(super) binary: Option<String>,
     /// The command that proves its version, and the pattern that it must match.
@@ -43,6 +45,7 @@ pub(super) fn key(ingredients: &Ingredients) -> String {
     feed.texts(&ingredients.source);
     feed.commands(&ingredients.steps);
     feed.pairs(&ingredients.env);
+    feed.pairs(&ingredients.settings);
     feed.texts(ingredients.binary.as_slice());
     feed.commands(&ingredients.proof.0);
     feed.texts(&ingredients.proof.1);

@@ -157,7 +157,7 @@ pub(super) fn environment(bench: &Bench<'_>) -> Vec<(String, String)> {
 pub(super) async fn finish(bench: &Bench<'_>, fetched: Fetched) -> OrStop<Fetched> {
     match &bench.matrix.source.kind {
         SourceKind::Crates(crates) => crates::finish(bench, crates, fetched).await,
-        SourceKind::Npm(npm) => npm::finish(npm, fetched),
+        SourceKind::Npm(npm) => Ok(npm::finish(npm, fetched)),
         SourceKind::Maven(_) => maven::finish(bench, fetched).await,
         SourceKind::Pypi(pypi) => Ok(pypi::finish(bench, pypi, fetched).await),
         SourceKind::Go(_) => Ok(go::finish(fetched).await),

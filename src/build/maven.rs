@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use tokio::sync::Mutex;
 
@@ -151,15 +152,36 @@ fn gather(folder: &Folder) -> io::Result<BTreeMap<String, String>> {
     };
     for entry in built.into_iter().flatten() {
         let path = entry?.path();
+        // A link may lead anywhere, and this is not kept within the bounds of a build.
+        if !fs::symlink_metadata(&path)?.is_file() {
+            continue;
+        }
         if let (Some("jar"), Some(name)) =
             (path.extension().and_then(OsStr::to_str), path.file_name())
         {
             let lib = folder.out.join("lib");
-            fs::create_dir_all(&lib)?;
-            fs::copy(&path, lib.join(name))?;
+            plain_folder(&lib)?;
+            let jar = lib.join(name);
+            if fs::symlink_metadata(&jar).is_ok() {
+                fs::remove_file(&jar)?;
+            }
+            fs::copy(&path, jar)?;
         }
     }
-    Ok(resolved(&fs::read_to_string(folder.src.join(RESOLVED))?))
+    let list = tree::read_left(&folder.src.join(RESOLVED));
+    Ok(list.map_or_else(BTreeMap::new, |list| resolved(&list)))
+}
+
+/// Makes a folder, or refuses what a build has put in its place.
+fn plain_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    if fs::symlink_metadata(path)?.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "{} is no plain folder",
+        path.display()
+    )))
 }
 
 /// Reads Maven's list, `GROUP:ARTIFACT:TYPE[:CLASSIFIER]:VERSION:SCOPE` a line; what only tests need is left out.

@@ -31,6 +31,12 @@ impl<T: Clone> Memo<T> {
         };
         cell.get_or_try_init(|| find).await.cloned()
     }
+
+    /// Forgets an answer that may be another one the next time.
+    pub(super) fn forget(&self, question: &str) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.remove(question);
+    }
 }
 
 #[cfg(test)]

@@ -35,8 +35,9 @@ mod steps;
 mod tree;
 mod url;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -46,6 +47,7 @@ use crate::journal::Built;
 use crate::matrix::template::{self, Variables};
 use crate::matrix::{Command, Matrix, Proof, SourceKind};
 use crate::outcome::{Artifact, Class, Gap, GapKind, Outcome, Stage};
+use crate::process;
 use crate::version::Cell;
 use axis::Programs;
 use folder::Folder;
@@ -322,7 +324,8 @@ impl Bench<'_> {
         Ok(Fetched { binary, ..fetched })
     }
 
-    /// Returns the hash of the program where the build has made one; what an interpreter runs is not in its program.
+    /// Returns the hash of the program where the build has made one; what an interpreter runs is not in its program, nor
+    /// what a script starts.
     async fn content(&self, made: &Fetched) -> Result<Option<String>> {
         let own = |binary: &&PathBuf| {
             let whole = binary.canonicalize();
@@ -330,7 +333,12 @@ impl Bench<'_> {
                 path.starts_with(&self.folder.out) || path.starts_with(&made.work)
             })
         };
-        match made.binary.as_ref().filter(own) {
+        match made
+            .binary
+            .as_ref()
+            .filter(own)
+            .filter(|binary| !is_script(binary))
+        {
             Some(binary) => hash(binary, tree::everything).await.map(Some),
             None => Ok(None),
         }
@@ -431,6 +439,13 @@ fn may_pass(built: &Built) -> bool {
 /// Returns whether a path is a file that may be executed.
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o111 != 0)
+}
+
+/// Returns whether a program is a text that another one reads.
+fn is_script(path: &Path) -> bool {
+    let mut begin = [0; 2];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin == *b"#!"
 }
 
 /// The folders that templates name.
@@ -558,17 +573,37 @@ impl Workshop {
             source: kind::identity(self, matrix, cell, entry).await?,
             steps: steps.collect::<Result<_>>()?,
             env: env.collect::<Result<_>>()?,
+            settings: process::installer_settings(),
             binary: build.binary.as_ref().map(render).transpose()?,
             proof: proof_ingredients(build.proof.as_ref(), variables.clone())?,
             network: build.network,
             axes: axis::ingredients(matrix, cell),
             inputs,
-            toolchain: kind::toolchain(self, matrix).await?,
+            toolchain: self.toolchain(matrix).await?,
             platform: vec![
                 std::env::consts::OS.to_owned(),
                 std::env::consts::ARCH.to_owned(),
             ],
         })
+    }
+
+    /// Returns what the tools that build say of their own versions: those of the source, and those that the matrix's own
+    /// steps call by name. What a step calls in turn is not seen, but for the C compiler, which many do.
+    async fn toolchain(&self, matrix: &Matrix) -> Result<Vec<String>> {
+        let mut versions = kind::toolchain(self, matrix).await?;
+        let steps = &matrix.build.steps;
+        let own = steps.iter().filter_map(|step| step.templates().next());
+        let own = own.filter(|word| !word.contains(['/', '{', ' ']));
+        let tools: BTreeSet<&str> = own.chain((!steps.is_empty()).then_some("cc")).collect();
+        for tool in tools {
+            let version = async { Ok(process::version_of(tool).await.unwrap_or_default()) };
+            versions.push(
+                self.memo
+                    .once(format!("version of {tool}"), version)
+                    .await?,
+            );
+        }
+        Ok(versions)
     }
 
     /// Returns the hash of what a path of the matrix holds; it is read once in the life of the workshop.

@@ -10,7 +10,7 @@ use super::{Bench, OrStop, log, steps, wrong_template};
 use crate::build::folder::cannot;
 use crate::error::{Error, Kind, Result};
 use crate::outcome::{Gap, GapKind};
-use crate::process;
+use crate::process::{self, Ended};
 use crate::source;
 
 /// Longest that a program may take to say its version.
@@ -24,12 +24,21 @@ pub(super) async fn check(bench: &Bench<'_>, variables: &Variables, work: &Path)
         return Ok(());
     };
     let spec = steps::spec(bench, &proof.cmd, (variables, work))?;
-    let captured = process::capture(&spec, PATIENCE.min(bench.time_left())).await?;
+    // It has a time of its own: the build is done, however long that took.
+    let captured = process::capture(&spec, PATIENCE).await?;
     let said = format!("{}{}", captured.stdout, captured.stderr);
     let path = &bench.folder.log;
     let echo = format!("$ {} {}\n{said}\n", spec.program, spec.args.join(" "));
     log::append(path, &echo).map_err(|error| cannot("write", path, error))?;
     let gap = |cause: String| Gap::new(GapKind::WrongVersion, cause).with_log(path);
+    match &captured.ended {
+        // It is not known which version it is: a tool that is missing or no memory is no proof of another one.
+        Ended::TimedOut | Ended::NotStarted(_) | Ended::OverLimit(_) | Ended::Signal(9) => {
+            let build = &bench.matrix.build;
+            return Err(steps::failed(&spec, &captured.ended, &said, build).with_log(path));
+        }
+        Ended::Code(_) | Ended::Signal(_) => {}
+    }
     if let Some(how) = source::failure(&captured.ended) {
         let cause = format!("the program does not tell its version: {how}");
         return Err(gap(cause).into());

@@ -12,6 +12,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
+use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
 /// Decides by its path inside the folder whether an entry counts.
@@ -52,6 +53,23 @@ fn is_source(relative: &Path, configuration: &[u8]) -> bool {
 pub(super) fn node_project(relative: &Path) -> bool {
     let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
     name != b"node_modules" && name != b".git"
+}
+
+/// Bytes of a list that a build has left at most.
+const LIST: u64 = 64 << 20;
+
+/// Reads a list that a build has left; none if there is no such plain file. A build may leave anything there, such as a
+/// pipe that nobody writes to or a link to a device.
+pub(super) fn read_left(path: &Path) -> Option<String> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags | OFlags::RDONLY, Mode::empty()).ok()?;
+    let file = fs::File::from(file);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(LIST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Returns the SHA-256 of a file's or folder's content: names, bytes, targets of links, and who may execute.

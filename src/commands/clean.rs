@@ -10,6 +10,12 @@ use crate::exit::Exit;
 use crate::workplace::Workplace;
 
 pub(super) fn run(workplace: &Workplace, arguments: &CleanArgs) -> Result<Exit> {
+    // What a run measures is in use, though nobody builds it any more.
+    let _lock = if arguments.dry_run {
+        None
+    } else {
+        Some(workplace.lock()?)
+    };
     let units = cache::units(&workplace.cache());
     let days = Duration::from_hours(24) * arguments.unused_days;
     let (age, keep) = if arguments.all {

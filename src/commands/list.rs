@@ -53,7 +53,7 @@ async fn rows(
     loaded.warn(progress::line);
     let expansion = &loaded.expansion;
     let cells = &expansion.cells;
-    let measured = |cell: usize| !expansion.excluded.contains_key(&cell);
+    let measured = |cell: usize| unbuilt(expansion, cell).is_none();
     let pairs = version::pairs(cells, order, &expansion.compare, &measured);
     let baselines: HashMap<usize, usize> = pairs
         .iter()

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use crate::cli::{Cli, Selected, Verb};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
-use crate::matrix::Matrix;
 use crate::matrix::expand::{self, Expansion, Selection};
+use crate::matrix::{Compare, Matrix, Wanted};
 use crate::process::{self, Closing};
 use crate::source;
 use crate::workplace::Workplace;
@@ -133,8 +133,8 @@ async fn load(
 ) -> Result<Loaded> {
     let selection = selection(&matrix, selected)?;
     let wanted = selection.wanted.as_ref();
-    let wanted = wanted.unwrap_or(&matrix.source.versions);
-    let available = source::available(&matrix, wanted, &workplace.cache()).await?;
+    let named = named(&matrix, wanted.unwrap_or(&matrix.source.versions));
+    let available = source::available(&matrix, &named, &workplace.cache()).await?;
     let expansion = expand::expand(&matrix, &available.versions, &selection)?;
     let mut warnings = [available.warnings, expansion.warnings.clone()].concat();
     warnings.extend(build_warning(&matrix).await);
@@ -160,6 +160,24 @@ async fn build_warning(matrix: &Matrix) -> Option<String> {
     Some(format!(
         "`[build] network = false` does not close the network to builds: {what}; `harness doctor` says why"
     ))
+}
+
+/// Returns the versions that are asked for by name, here or there: a source may have to look for them.
+fn named(matrix: &Matrix, wanted: &Wanted) -> Vec<String> {
+    let mut names = match wanted {
+        Wanted::Names(names) => names.clone(),
+        Wanted::All | Wanted::Range(_) => Vec::new(),
+    };
+    names.extend(
+        matrix
+            .includes
+            .iter()
+            .map(|include| include.version.clone()),
+    );
+    if let Compare::Reference(name) = &matrix.source.compare {
+        names.push(name.clone());
+    }
+    names
 }
 
 /// Makes a selection of the command line, as a matrix reads it.

@@ -1,5 +1,6 @@
 //! What a report holds its run against: the run before it, and the gaps that are accepted. Edge by what it reads.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
@@ -32,16 +33,23 @@ impl Known {
     }
 }
 
-/// Returns the last finished run of the same matrix before this one. One of far fewer cells was a look at a few
-/// versions, of which the others are not news.
+/// Returns the last finished run of the same matrix before this one that had at least half of its cells. One that had
+/// fewer was a look at other versions, beside which all would be news.
 fn run_before(workplace: &Workplace, run: &Run) -> Option<Run> {
     let header = &run.header;
     let journals = journal::list(&workplace.journals(&header.matrix.name));
     let runs = journals.iter().filter_map(|path| journal::read(path).ok());
+    let names: HashSet<&str> = header.cells.iter().map(|cell| cell.id.as_str()).collect();
+    let shared = |other: &Run| {
+        let cells = other.header.cells.iter();
+        cells
+            .filter(|cell| names.contains(cell.id.as_str()))
+            .count()
+    };
     let mut earlier = runs.filter(|other| {
         other.header.started < header.started
             && other.summary.is_some()
-            && other.header.cells.len() * 2 >= header.cells.len()
+            && shared(other) * 2 >= header.cells.len()
     });
     earlier.next()
 }

@@ -1,6 +1,6 @@
 //! `harness run`: build what is missing, measure, judge, report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -239,7 +239,12 @@ fn same_plan(one: &Header, other: &Header) -> bool {
 async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> Result<Header> {
     let matrix = &loaded.matrix;
     let mut machine = host::machine();
-    for tool in source::tools_of(matrix) {
+    let tools: BTreeSet<String> = loaded
+        .matrices()
+        .into_iter()
+        .flat_map(source::tools_of)
+        .collect();
+    for tool in tools {
         let version = process::version_of(&tool).await;
         machine.tools.extend(version.map(|version| (tool, version)));
     }

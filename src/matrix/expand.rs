@@ -112,29 +112,31 @@ pub fn expand(matrix: &Matrix, available: &[Version], selection: &Selection) -> 
     let mut chooser = Chooser::new(matrix, available, selection);
     let mut versions = chooser.versions()?;
     let compare = chooser.add_reference(&mut versions)?;
-    chooser.find_parents(&mut versions);
     let held = chooser.held(&versions)?;
     let mut expansion = Expansion {
         cells: Vec::new(),
         missing: Vec::new(),
-        left_out: chooser.left_out,
+        left_out: std::mem::take(&mut chooser.left_out),
         compare,
         excluded: BTreeMap::new(),
         layers: Vec::new(),
         warnings: Vec::new(),
     };
     for combination in combinations(matrix, selection)? {
-        for entry in &versions {
-            let cell = cell(&entry.version, &combination.axes, &matrix.axes);
+        let named = |entry: &Entry| cell(&entry.version, &combination.axes, &matrix.axes);
+        let is_one = |entry: &&Entry| {
             let regular = entry.regular && combination.regular;
-            if regular || matrix.is_included(&cell) {
-                expansion.add((matrix, &held), (cell, entry.exists), selection);
-            }
+            regular || matrix.is_included(&named(entry), &held)
+        };
+        let mut chain: Vec<Entry> = versions.iter().filter(is_one).cloned().collect();
+        expansion.skip(&mut chain, &named, selection);
+        chooser.find_parents(&mut chain);
+        for entry in &chain {
+            expansion.add((matrix, &held), (named(entry), entry.exists));
         }
     }
     if expansion.cells.is_empty() {
-        let message = format!("every cell of {} is skipped", matrix.file.display());
-        return Err(Error::new(Kind::Usage, message).hint("leave out one `--skip`"));
+        return Err(no_cell(matrix, selection));
     }
     let facts = (matrix.source.order, &expansion.compare);
     expansion.warnings = warnings(&versions, &expansion.cells, facts);
@@ -146,16 +148,24 @@ pub fn expand(matrix: &Matrix, available: &[Version], selection: &Selection) -> 
 }
 
 impl Expansion {
-    fn add(
+    /// Leaves out the cells that the command line skips by name.
+    fn skip(
         &mut self,
-        (matrix, held): (&Matrix, &Held),
-        (cell, exists): (Cell, bool),
+        chain: &mut Vec<Entry>,
+        named: &dyn Fn(&Entry) -> Cell,
         selection: &Selection,
     ) {
-        if selection.skip.contains(&cell.id) {
-            self.left_out.push((cell.id, "skipped".to_owned()));
-            return;
-        }
+        chain.retain(|entry| {
+            let id = named(entry).id;
+            let skipped = selection.skip.contains(&id);
+            if skipped {
+                self.left_out.push((id, "skipped".to_owned()));
+            }
+            !skipped
+        });
+    }
+
+    fn add(&mut self, (matrix, held): (&Matrix, &Held), (cell, exists): (Cell, bool)) {
         let index = self.cells.len();
         if let Some(reason) = matrix.excluded(&cell, held) {
             self.excluded.insert(index, reason.to_owned());
@@ -165,6 +175,17 @@ impl Expansion {
         self.layers.push(matrix.layers(&cell, held));
         self.cells.push(cell);
     }
+}
+
+/// The error for a selection that leaves no cell.
+fn no_cell(matrix: &Matrix, selection: &Selection) -> Error {
+    let file = matrix.file.display();
+    if selection.skip.is_empty() {
+        let message = format!("no selected version of {file} has such axis values");
+        return Error::new(Kind::Usage, message).hint("leave out `--only`, or name other versions");
+    }
+    let message = format!("every cell of {file} is skipped");
+    Error::new(Kind::Usage, message).hint("leave out one `--skip`")
 }
 
 /// Says which versions were taken back, and where no two will be compared although there are two.
@@ -276,11 +297,16 @@ impl<'a> Chooser<'a> {
                 None => self.missing(name)?,
             };
             self.left_out.retain(|(version, _)| !is(version));
-            entries.push(Entry {
+            let entry = Entry {
                 exists: entry.exists || self.lists_names(),
                 regular: false,
                 ..entry
-            });
+            };
+            // A list as the matrix has it is not sorted again, but what is added still has its place among what there is.
+            let place = entry.place.filter(|_| order == Order::Listed);
+            let after = |other: &Entry| other.place > place;
+            let at = place.and_then(|_| entries.iter().position(after));
+            entries.insert(at.unwrap_or(entries.len()), entry);
         }
         if entries.len() > before {
             self.sort(&mut entries);
@@ -311,14 +337,30 @@ impl<'a> Chooser<'a> {
 
     /// Finds the versions that each table of the matrix is for, among all that there are or are named.
     fn held(&self, entries: &[Entry]) -> Result<Held> {
-        let named = entries.iter().filter(|entry| entry.place.is_none());
-        let named = named.map(|entry| &entry.version);
-        let mut versions: Vec<Version> = self.list.versions.iter().chain(named).cloned().collect();
+        let order = self.matrix.source.order;
+        let names: &[String] = match &self.matrix.source.versions {
+            Wanted::Names(names) => names,
+            Wanted::All | Wanted::Range(_) => &[],
+        };
+        let missing = names.iter().filter(|name| self.list.find(name).is_none());
+        let missing = missing.map(Version::listed);
+        let placeless = entries.iter().filter(|entry| entry.place.is_none());
+        let placeless = placeless.map(|entry| entry.version.clone());
+        let there = self.list.versions.iter().cloned();
+        let mut versions: Vec<Version> = there.chain(missing).chain(placeless).collect();
         for version in &mut versions {
             version.withdrawn = None;
         }
-        let (list, _) = List::new(&versions, self.matrix.source.order);
-        Held::new(self.matrix, &list).map_err(|unlisted| self.unlisted(unlisted))
+        let (list, _) = List::new(&versions, order);
+        let list = if order == Order::Listed && !names.is_empty() {
+            list.led_by(names)
+        } else {
+            list
+        };
+        Held::new(self.matrix, &list).map_err(|(layer, unlisted)| {
+            let error = self.unlisted(unlisted);
+            error.because(format!("this is a range of {layer}"))
+        })
     }
 
     /// Returns the wanted versions in order, with those that are asked for by name and do not exist.
@@ -423,7 +465,10 @@ impl<'a> Chooser<'a> {
                 .hint("leave out that `--skip`, or change `reference` in `[source]`"));
         }
         let name = reference.version.name.clone();
-        if entries.iter().all(|entry| entry.place != found) {
+        if let Some(entry) = entries.iter_mut().find(|entry| entry.place == found) {
+            // It may be there for an included cell alone; it is for all of them.
+            entry.regular = true;
+        } else {
             self.left_out.retain(|(left, _)| *left != name);
             let after = |entry: &Entry| entry.place.is_some() && entry.place > found;
             let index = entries.iter().position(after).unwrap_or(entries.len());
@@ -567,7 +612,8 @@ impl<'a> Chooser<'a> {
                     let rest = word.strip_prefix(version);
                     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
                 });
-            let named = matches!(self.wanted, Wanted::Names(names) if names.contains(word));
+            let named = matches!(self.wanted, Wanted::Names(names) if names.contains(word))
+                || self.matrix.includes.iter().any(|it| it.version == *word);
             if version || named || pairs.contains(word) {
                 continue;
             }
@@ -878,6 +924,95 @@ mod tests {
             wanted: Some(parse_selector(&strings(words), Order::Semver).unwrap()),
             ..Selection::default()
         }
+    }
+
+    /// A matrix of the entries of a folder, which are in the order in which they are listed.
+    fn folder(source: &str, more: &str) -> Matrix {
+        let text = format!(
+            "schema = 2\n[source]\npath.dir = \"versions\"\n{source}\n[start]\ncmd = [\"{{binary}}\"]\n{more}\n"
+        );
+        parse(&text, Path::new("/m/folder.toml"), None).unwrap()
+    }
+
+    #[test]
+    fn an_included_version_has_its_place_in_a_list() {
+        let matrix = folder("select = \"last:2\"", "[[include]]\nversion = \"v1\"\n");
+        let expansion = expand(
+            &matrix,
+            &listed(&["v1", "v2", "v3", "v4"]),
+            &Selection::default(),
+        );
+        assert_eq!(ids(&expansion.unwrap()), ["v1", "v3", "v4"]);
+    }
+
+    #[test]
+    fn a_range_by_place_counts_a_named_version_that_is_missing_where_it_is_named() {
+        let matrix = folder(
+            "versions = [\"v1\", \"v2\", \"v3\", \"v4\"]",
+            "[[exclude]]\nversions = \"v1..v2\"\n",
+        );
+        let there = listed(&["v1", "v3", "v4"]);
+        for selection in [Selection::default(), asked_for(&["v3"])] {
+            let expansion = expand(&matrix, &there, &selection).unwrap();
+            let excluded = expansion.excluded.keys();
+            let excluded: Vec<&str> = excluded.map(|index| ids(&expansion)[*index]).collect();
+            let expected: &[&str] = if selection == Selection::default() {
+                &["v1", "v2"]
+            } else {
+                &[]
+            };
+            assert_eq!(excluded, expected);
+        }
+    }
+
+    fn asked_for(names: &[&str]) -> Selection {
+        Selection {
+            wanted: Some(Wanted::Names(strings(names))),
+            ..Selection::default()
+        }
+    }
+
+    #[test]
+    fn a_reference_is_measured_with_all_values_though_it_is_included_for_one() {
+        let matrix = matrix(
+            "versions = \">=1.9\"\ncompare = \"reference\"\nreference = \"0.14.1\"",
+            "[axes]\nbody = { values = [\"a\"] }\n[[include]]\nversion = \"0.14.1\"\naxes.body = \"b\"\n",
+        );
+        let expansion = expanded(&matrix, &Selection::default());
+        assert_eq!(ids(&expansion)[0], "0.14.1 body=a");
+        assert!(ids(&expansion).contains(&"0.14.1 body=b"));
+    }
+
+    /// Commits of which each grew out of the one before it.
+    fn chain_of_commits(names: &[&str]) -> Vec<Version> {
+        let parents =
+            std::iter::once(None).chain(names.iter().map(|name| Some((*name).to_owned())));
+        let commit = |(name, parent): (&&str, Option<String>)| Version {
+            commit: Some(format!("{name}{}", "0".repeat(30))),
+            parent,
+            ..Version::listed(*name)
+        };
+        names.iter().zip(parents).map(commit).collect()
+    }
+
+    #[test]
+    fn a_commit_that_is_included_for_one_value_parts_no_other_chain_and_may_be_called_by_its_hash()
+    {
+        let text = "schema = 2\n[source]\nversions = [\"a123456789\", \"c123456789\"]\n[source.git]\n\
+                    repository = \"r\"\ncommits = \"a..c\"\n[start]\ncmd = [\"x\"]\n[axes]\n\
+                    node = { values = [\"10\"] }\n[[include]]\nversion = \"b123456789000\"\naxes.node = \"14\"\n";
+        let matrix = parse(text, Path::new("/m/git.toml"), None).unwrap();
+        let available = chain_of_commits(&["a123456789", "b123456789", "c123456789"]);
+        let expansion = expand(&matrix, &available, &Selection::default()).unwrap();
+        let expected = [
+            "a123456789 node=10",
+            "c123456789 node=10",
+            "b123456789 node=14",
+        ];
+        assert_eq!(ids(&expansion), expected);
+        let pairs = version::pairs(&expansion.cells, Order::Topo, &expansion.compare, &|_| true);
+        assert_eq!((pairs[0].baseline, pairs[0].candidate), (0, 1));
+        assert_eq!(expansion.layers[2], [Layer::Include(0)]);
     }
 
     #[test]

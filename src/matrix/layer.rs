@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::diagnostic::Problem;
 use super::document::{Node, Value};
 use super::{Axis, Matrix, Wanted};
-use crate::version::{Cell, List, Order, Unlisted};
+use crate::version::{Cell, List, Unlisted};
 
 /// Keys that tell which cells a table is for.
 const SELECTORS: [&str; 3] = ["version", "versions", "axes"];
@@ -127,20 +127,33 @@ impl Scope {
 pub(super) struct Held {
     overrides: Vec<HashSet<String>>,
     excludes: Vec<HashSet<String>>,
+    /// The name of each included version as the source has it, by whatever tag or hash it is called.
+    includes: Vec<String>,
 }
 
 impl Held {
-    /// Finds them in a list of all versions, those that are only named included.
-    pub(super) fn new(matrix: &Matrix, list: &List) -> Result<Self, Unlisted> {
+    /// Finds them in a list of all versions, those that are only named included. The error tells the table whose range is
+    /// not in the list.
+    pub(super) fn new(matrix: &Matrix, list: &List) -> Result<Self, (String, Unlisted)> {
+        let versions = |table: &str, scope: &Scope| {
+            let told = |unlisted| (format!("`[[{table}]]` of line {}", scope.line), unlisted);
+            scope.versions(list).map_err(told)
+        };
         let overrides = matrix.overrides.iter();
-        let excludes = matrix.excludes.iter().map(|exclude| &exclude.scope);
+        let overrides = overrides.map(|scope| versions("override", scope));
+        let excludes = matrix.excludes.iter();
+        let excludes = excludes.map(|exclude| versions("exclude", &exclude.scope));
+        let includes = matrix.includes.iter().map(|include| {
+            let place = list.find(&include.version);
+            place.map_or_else(
+                || include.version.clone(),
+                |place| list.versions[place].name.clone(),
+            )
+        });
         Ok(Self {
-            overrides: overrides
-                .map(|scope| scope.versions(list))
-                .collect::<Result<_, _>>()?,
-            excludes: excludes
-                .map(|scope| scope.versions(list))
-                .collect::<Result<_, _>>()?,
+            overrides: overrides.collect::<Result<_, _>>()?,
+            excludes: excludes.collect::<Result<_, _>>()?,
+            includes: includes.collect(),
         })
     }
 
@@ -167,37 +180,34 @@ impl Held {
     }
 }
 
-impl Include {
-    /// Returns whether this is the cell that it names.
-    pub fn names(&self, cell: &Cell, order: Order) -> bool {
-        order.same(&self.version, &cell.version.name) && self.axes == cell.axes
-    }
-}
-
 impl Matrix {
     /// Returns whether a cell is included by name.
-    pub(super) fn is_included(&self, cell: &Cell) -> bool {
-        let order = self.source.order;
-        self.includes
-            .iter()
-            .any(|include| include.names(cell, order))
+    pub(super) fn is_included(&self, cell: &Cell, held: &Held) -> bool {
+        self.inclusions(cell, held).next().is_some()
+    }
+
+    /// Returns the places of the tables that include a cell by name.
+    fn inclusions(&self, cell: &Cell, held: &Held) -> impl Iterator<Item = usize> {
+        let includes = self.includes.iter().zip(&held.includes).enumerate();
+        let names = move |(_, (include, version)): &(usize, (&Include, &String))| {
+            **version == cell.version.name && include.axes == cell.axes
+        };
+        includes.filter(names).map(|(index, _)| index)
     }
 
     /// Returns the tables that are laid over the matrix for a cell, in the order in which they are.
     pub(super) fn layers(&self, cell: &Cell, held: &Held) -> Vec<Layer> {
         let overrides = self.overrides.iter().zip(&held.overrides).enumerate();
         let overrides = overrides.filter(|(_, (scope, versions))| scope.holds(cell, versions));
-        let includes = self.includes.iter().enumerate();
-        let includes = includes.filter(|(_, include)| include.names(cell, self.source.order));
         overrides
             .map(|(index, _)| Layer::Override(index))
-            .chain(includes.map(|(index, _)| Layer::Include(index)))
+            .chain(self.inclusions(cell, held).map(Layer::Include))
             .collect()
     }
 
     /// Returns why a cell is not measured; none if it is. What is included by name is not excluded.
     pub(super) fn excluded(&self, cell: &Cell, held: &Held) -> Option<&str> {
-        if self.is_included(cell) {
+        if self.is_included(cell, held) {
             return None;
         }
         let mut excludes = self.excludes.iter().zip(&held.excludes);

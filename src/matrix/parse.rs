@@ -135,6 +135,12 @@ pub(super) fn other_format(tree: &Node) -> Option<Problem> {
 
 /// A file that says how a session ends replaces the default, whichever of the two ways either has chosen.
 fn drop_rivals(below: &mut Node, above: &Node) {
+    // What starts other servers has no say over one that runs already.
+    if above.find(&["source", "attach"]).is_some()
+        && let Some(start) = below.entry("start")
+    {
+        drop(start.take("cmd"));
+    }
     let chosen = |key: &str| above.find(&["load", key]).is_some();
     if !chosen("duration") && !chosen("requests") {
         return;

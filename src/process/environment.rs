@@ -108,6 +108,30 @@ pub fn client_environment() -> BTreeMap<String, String> {
     environment(Reader::Client)
 }
 
+/// Returns the settings of installers that decide what they install, such as a file of constraints. Where they get it and
+/// how they reach it is left out: that is the same thing from another place.
+pub fn installer_settings() -> BTreeMap<String, String> {
+    const INSTALLERS: [&str; 3] = ["PIP_", "UV_", "CARGO_SOURCE_"];
+    const WAYS: [&str; 9] = [
+        "CACHE",
+        "TIMEOUT",
+        "RETRIES",
+        "INDEX",
+        "PROXY",
+        "CERT",
+        "HOST",
+        "VERSION_CHECK",
+        "NO_INPUT",
+    ];
+    let decides = |name: &String| {
+        INSTALLERS.iter().any(|prefix| name.starts_with(prefix))
+            && !WAYS.iter().any(|way| name.contains(way))
+    };
+    let mut settings = build_environment();
+    settings.retain(|name, _| decides(name));
+    settings
+}
+
 fn environment(reader: Reader) -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -28,7 +28,9 @@ mod output;
 pub mod supervisor;
 
 pub use confine::{Closing, Confinement, Support};
-pub use environment::{base_environment, build_environment, client_environment};
+pub use environment::{
+    base_environment, build_environment, client_environment, installer_settings,
+};
 pub use limits::{Limit, Limits};
 
 use confine::Walls;
@@ -384,7 +386,11 @@ fn resolve(spec: &Spec) -> String {
 pub(crate) fn find(program: &str, path: &str) -> Option<PathBuf> {
     std::env::split_paths(path)
         .map(|folder| folder.join(program))
-        .find(|candidate| rustix::fs::access(candidate, rustix::fs::Access::EXEC_OK).is_ok())
+        .find(|candidate| {
+            // A folder may be entered, which the kernel calls the same right.
+            let allowed = rustix::fs::access(candidate, rustix::fs::Access::EXEC_OK).is_ok();
+            allowed && candidate.is_file()
+        })
 }
 
 async fn next_report(reports: &mut Lines<BufReader<ChildStdout>>) -> Option<Report> {

@@ -34,14 +34,14 @@ pub struct Figures {
     pub latency_max_ms: f64,
     /// CPU time of the server per answer, µs; none where it was not measured.
     pub cpu_us_per_answer: Option<f64>,
-    /// Greatest resident set of the process tree, MiB.
-    pub rss_peak_mib: f64,
+    /// Greatest resident set of the process tree, MiB; none where its processes are not known.
+    pub rss_peak_mib: Option<f64>,
     /// Proportional set of the process tree, MiB; none where the kernel does not tell.
     pub pss_mib: Option<f64>,
-    /// Threads of the process tree.
-    pub threads: f64,
-    /// From the start of the process to the first right answer, ms.
-    pub startup_ms: f64,
+    /// Threads of the process tree; none where its processes are not known.
+    pub threads: Option<f64>,
+    /// From the start of the process to the first right answer, ms; none where it ran already.
+    pub startup_ms: Option<f64>,
 }
 
 /// Mean, greatest and least of a duration, ms, in `http_load`'s order.
@@ -61,6 +61,13 @@ impl Figures {
         let trials: Vec<&Sample> = solo_samples(run, cell).collect();
         let middle =
             |figure: &dyn Fn(&Sample) -> f64| middle(&trials, &|sample| Some(figure(sample)));
+        let own: Vec<&Sample> = trials
+            .iter()
+            .copied()
+            .filter(|sample| is_own(sample))
+            .collect();
+        let of_own =
+            |figure: &dyn Fn(&Sample) -> f64| self::middle(&own, &|sample| Some(figure(sample)));
         Some(Self {
             trials: trials.len(),
             fetches_per_second: middle(&|sample| sample.load.fetches_per_second())?,
@@ -72,14 +79,19 @@ impl Figures {
             latency_p99_ms: middle(&|sample| sample.load.latency.p99)?,
             latency_max_ms: middle(&|sample| sample.load.latency.max)?,
             cpu_us_per_answer: self::middle(&trials, &|sample| Some(cpu_per_answer(sample)? * 1e6)),
-            rss_peak_mib: middle(&|sample| real(sample.resources.rss_peak_bytes) / MIB)?,
+            rss_peak_mib: of_own(&|sample| real(sample.resources.rss_peak_bytes) / MIB),
             pss_mib: self::middle(&trials, &|sample| {
                 Some(real(sample.resources.pss_bytes?) / MIB)
             }),
-            threads: middle(&|sample| real(sample.resources.threads))?,
-            startup_ms: middle(&|sample| sample.startup_ms)?,
+            threads: of_own(&|sample| real(sample.resources.threads)),
+            startup_ms: of_own(&|sample| sample.startup_ms),
         })
     }
+}
+
+/// Returns whether the server was started for the trial, so that its processes are known.
+fn is_own(sample: &Sample) -> bool {
+    sample.resources.processes > 0
 }
 
 /// Returns the median of a figure over the trials that have it.

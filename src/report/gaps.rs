@@ -124,7 +124,7 @@ fn stretch(names: &[String], noun: &str) -> String {
 /// Returns a reason without what differs from version to version: its name, hashes and numbers of processes.
 fn general(text: &str, cell: &Cell) -> String {
     static HASH: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"\b[0-9a-f]{7,64}\b|\b(?:\d+\.)*\d{3,}\b").ok());
+        LazyLock::new(|| Regex::new(r"\b[0-9a-f]{7,64}\b|\b(?:\d+\.)*\d{4,}\b").ok());
     let version = &cell.version;
     let named = [&version.tag, &version.commit];
     let text = named

@@ -259,10 +259,12 @@ fn other_figures(figures: &Figures) -> Vec<String> {
         number(figures.latency_p99_ms),
         number(figures.latency_max_ms),
         optional(figures.cpu_us_per_answer),
-        number(figures.rss_peak_mib),
+        optional(figures.rss_peak_mib),
         optional(figures.pss_mib),
-        format!("{}", figures.threads),
-        number(figures.startup_ms),
+        figures
+            .threads
+            .map_or_else(|| optional(None), |threads| format!("{threads}")),
+        optional(figures.startup_ms),
     ]
 }
 

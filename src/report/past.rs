@@ -1,8 +1,10 @@
 //! What is known from before a run: the run before it, and which gaps somebody accepts. Pure.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::words::list;
+use super::words::{list, stopped};
 use crate::journal::Run;
 use crate::outcome::{Gap, GapKind, Stage};
 use crate::verdict::state::{State, state};
@@ -64,15 +66,19 @@ impl Past<'_> {
             since: format!("{:.0}", before.header.started),
             ..News::default()
         };
+        let names = before.header.cells.iter().map(|cell| cell.id.as_str());
+        let places: HashMap<&str, usize> = names.zip(0..).collect();
         for (index, cell) in run.header.cells.iter().enumerate() {
-            let then = before.header.cells.iter().position(|old| old.id == cell.id);
-            let then = then.map(|then| state(before, then));
+            let then = places.get(cell.id.as_str());
+            let then = then.map(|then| state(before, *then));
             match (then, state(run, index)) {
-                (Some(State::Gap(gap)), State::Measured) => {
-                    let was = format!("{} {}: {}", gap.stage, gap.kind, gap.cause);
+                (Some(State::Gap(gap)), State::Measured) if gap.kind != GapKind::Excluded => {
+                    let was = format!("{}: {}", stopped(gap.stage, gap.kind), gap.cause);
                     news.healed.push((cell.id.clone(), was));
                 }
-                (Some(State::Measured), State::Gap(_)) => news.lost.push(cell.id.clone()),
+                (Some(State::Measured), State::Gap(gap)) if self.is_news(run, &cell.id, &gap) => {
+                    news.lost.push(cell.id.clone());
+                }
                 (None, State::Gap(gap)) if self.is_news(run, &cell.id, &gap) => {
                     news.new_gaps.push(cell.id.clone());
                 }
@@ -165,6 +171,20 @@ mod tests {
         );
         assert_eq!(news.sentences().len(), 3);
         assert!(Past::default().news(&now).sentences().is_empty());
+    }
+
+    #[test]
+    fn what_the_matrix_excludes_or_takes_back_is_no_news() {
+        let (mut before, mut now) = story();
+        let excluded = || Built::Gap(Gap::new(GapKind::Excluded, "broken"));
+        before.builds.insert(0, excluded());
+        now.builds.insert(1, excluded());
+        let past = Past {
+            before: Some(&before),
+            accepted: &[],
+        };
+        let news = past.news(&now);
+        assert!(news.healed.is_empty() && news.lost.is_empty(), "{news:?}");
     }
 
     #[test]

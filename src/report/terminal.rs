@@ -120,8 +120,8 @@ fn row(report: &Report, cell: &CellReport, greatest: Option<f64>) -> Vec<String>
         level(cell).map_or_else(|| "-".to_owned(), number),
         step.map_or_else(String::new, Step::effect),
         figure(|figures| figures.cpu_us_per_answer),
-        figure(|figures| figures.pss_mib.or(Some(figures.rss_peak_mib))),
-        figure(|figures| Some(figures.startup_ms)),
+        figure(|figures| figures.pss_mib.or(figures.rss_peak_mib)),
+        figure(|figures| figures.startup_ms),
         note(cell, step),
     ];
     if let Some(greatest) = greatest {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{Available, PATIENCE, ask_with, failure, first_complaint};
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Go, GoSubject, Wanted};
+use crate::matrix::{Go, GoSubject};
 use crate::process::{self, Captured};
 use crate::version::{Order, Version};
 
@@ -17,9 +17,9 @@ pub(crate) const LOCAL: &str = "local";
 const TOOLCHAIN: &str = "golang.org/toolchain";
 
 /// Asks for the versions of what the matrix measures.
-pub(super) async fn available(go: &Go, wanted: &Wanted) -> Result<Available> {
+pub(super) async fn available(go: &Go, named: &[String]) -> Result<Available> {
     let versions = match &go.subject {
-        GoSubject::Module(module) => of_module(module, wanted).await?,
+        GoSubject::Module(module) => of_module(module, named).await?,
         GoSubject::Toolchain => of_toolchain().await?,
     };
     Ok(Available::certain(versions))
@@ -61,13 +61,13 @@ struct Module {
 ///
 /// A proxy lists only what it was asked for before, so versions asked for by name are looked up one by one. Those that
 /// were retracted are looked up as well, for the reason.
-async fn of_module(module: &str, wanted: &Wanted) -> Result<Vec<Version>> {
+async fn of_module(module: &str, named: &[String]) -> Result<Vec<Version>> {
     let (standing, all) = tokio::try_join!(
         listed(module, &["-versions"]),
         listed(module, &["-versions", "-retracted"])
     )?;
     let (standing, all) = (names(standing), names(all));
-    let mut doubtful = unlisted(wanted, &all);
+    let mut doubtful = unlisted(named, &all);
     doubtful.extend(all.into_iter().filter(|name| !standing.contains(name)));
     let mut versions: Vec<Version> = standing.iter().map(Version::listed).collect();
     if !doubtful.is_empty() {
@@ -128,11 +128,7 @@ fn names(modules: Vec<Module>) -> Vec<String> {
 }
 
 /// Returns the versions asked for by name that are not in the list, as the go command writes them.
-fn unlisted(wanted: &Wanted, listed: &[String]) -> Vec<String> {
-    let named: &[String] = match wanted {
-        Wanted::Names(names) => names,
-        Wanted::All | Wanted::Range(_) => &[],
-    };
+fn unlisted(named: &[String], listed: &[String]) -> Vec<String> {
     let is_listed = |name: &String| {
         let mut listed = listed.iter();
         listed.any(|listed| Order::Semver.same(listed, name))
@@ -298,11 +294,15 @@ mod tests {
 
     #[test]
     fn named_versions_that_are_not_listed_are_looked_up() {
-        let named =
-            |names: &[&str]| Wanted::Names(names.iter().map(|&name| name.to_owned()).collect());
+        let named = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
+        };
         let listed = ["v1.32.0".to_owned()];
         let wanted = named(&["v1.31.0", "1.32.0", "1.33.0", "main"]);
         assert_eq!(unlisted(&wanted, &listed), ["v1.31.0", "v1.33.0"]);
-        assert!(unlisted(&Wanted::All, &listed).is_empty());
+        assert!(unlisted(&[], &listed).is_empty());
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Installer, Matrix, Npm, SourceKind, Wanted};
+use crate::matrix::{Installer, Matrix, Npm, SourceKind};
 use crate::process::{self, Captured, Ended, Spec};
 use crate::version::Version;
 pub(crate) use npm::{Refusal, refusal};
@@ -47,22 +47,22 @@ impl Available {
     }
 }
 
-/// Returns the versions that the matrix's source has. `wanted` are those that were asked for, and `cache` is the folder
-/// of fetched and built versions.
-pub async fn available(matrix: &Matrix, wanted: &Wanted, cache: &Path) -> Result<Available> {
+/// Returns the versions that the matrix's source has. `named` are those that are asked for by name, and `cache` is the
+/// folder of fetched and built versions.
+pub async fn available(matrix: &Matrix, named: &[String], cache: &Path) -> Result<Available> {
     let dir = matrix.dir.as_path();
     match &matrix.source.kind {
         SourceKind::Crates(crates) => crates::available(&crates.package, dir).await,
         SourceKind::Npm(npm) => npm::available(&npm.package, dir).await,
         SourceKind::Pypi(pypi) => pypi::available(pypi, dir).await,
-        SourceKind::Go(go) => go::available(go, wanted).await,
+        SourceKind::Go(go) => go::available(go, named).await,
         SourceKind::Maven(maven) => maven::available(maven, dir).await,
         SourceKind::Git(git) => git::available(git, matrix.source.order, cache).await,
         SourceKind::Url(url) => Ok(Available::named(url.sha256.keys().cloned().collect())),
         SourceKind::Path(path) => path::names(&path.dir).map(Available::named),
         SourceKind::Attach(attach) => {
-            let names = attach.addresses.iter().map(|(name, _)| name.clone());
-            Ok(Available::named(names.collect()))
+            let all = attach.addresses.iter().map(|(name, _)| name.clone());
+            Ok(Available::named(all.collect()))
         }
         SourceKind::List(list) => list::available(list, &matrix.source.versions, dir).await,
     }

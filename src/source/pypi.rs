@@ -52,7 +52,12 @@ pub(super) async fn available(pypi: &Pypi, dir: &Path) -> Result<Available> {
         dir,
     };
     let (listed, refused) = tokio::try_join!(pip.index(), pip.impossible())?;
-    Ok(Available::certain(versions(&listed, &all(&refused))))
+    let mut found = Available::certain(versions(&listed, &all(&refused)));
+    if !refused.contains("(from versions:") {
+        let what = "pip did not say which versions were yanked, so one that is named may be missed";
+        found.warnings.push(what.to_owned());
+    }
+    Ok(found)
 }
 
 /// Asks the matrix's interpreter about itself, in the matrix's folder, where it may be chosen by a file.

@@ -65,8 +65,9 @@ pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Eviden
     let cells = [pair.baseline, pair.candidate];
     let split = cells.into_iter().filter(|cell| bimodal.contains(cell));
     warnings.extend(split.map(|cell| Warning::Bimodal { cell }));
-    // Where the client set the pace, its answers per second say nothing of the servers.
-    let counts = |meeting: &&Meeting<'_>| metric == Metric::CpuPerAnswer || !meeting.client_bound;
+    // Where the client set the pace and the servers' CPU time is not known, nothing is known of the servers.
+    let measurable = is_measurable(&meetings);
+    let counts = |meeting: &&Meeting<'_>| measurable || !meeting.client_bound;
     let values = |purpose| -> Vec<f64> {
         let held = meetings.iter().filter(|meeting| meeting.purpose == purpose);
         let held = held.filter(counts);
@@ -190,11 +191,11 @@ fn fair_metric(run: &Run, pair: &Pair, meetings: &[Meeting<'_>]) -> (Metric, Vec
         }
     }
     let sessions = measured().filter(|meeting| meeting.client_bound).count();
-    if sessions * 2 > measured().count() {
+    let measurable = is_measurable(meetings);
+    if sessions * 2 > measured().count() || (sessions > 0 && !measurable) {
         metric = Metric::CpuPerAnswer;
         warnings.push(Warning::GeneratorBound { sessions });
     }
-    let measurable = measured().any(|m| m.value(Metric::CpuPerAnswer).is_some());
     (
         if measurable {
             metric
@@ -203,6 +204,12 @@ fn fair_metric(run: &Run, pair: &Pair, meetings: &[Meeting<'_>]) -> (Metric, Vec
         },
         warnings,
     )
+}
+
+/// Returns whether the CPU time of the two servers is known at all.
+fn is_measurable(meetings: &[Meeting<'_>]) -> bool {
+    let mut measured = meetings.iter().filter(|m| m.purpose == Purpose::Measure);
+    measured.any(|meeting| meeting.value(Metric::CpuPerAnswer).is_some())
 }
 
 /// Returns the mean of log ratios if it is surely not zero and larger than `least`.

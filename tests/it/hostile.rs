@@ -263,6 +263,8 @@ async fn nothing_outside_the_builds_own_folder_is_changed() {
             ("moves", "mv \"$OUTSIDE/thesis.txt\" ."),
             ("home", "echo 'evil' >> ~/.profile"),
             ("mark", "touch ../../intruder"),
+            ("log", "rm -f ../build.log"),
+            ("outcome", "echo forged > ../outcome.json"),
             (
                 "good",
                 "echo own > file && mv file $HARNESS_OUT/ && echo moment > $TMPDIR/x && echo cached > ~/.cache/x",
@@ -272,7 +274,9 @@ async fn nothing_outside_the_builds_own_folder_is_changed() {
     );
     let thesis = hostile.world.write("outside/thesis.txt", "years of work");
     let profile = hostile.world.write("home/.profile", "good\n");
-    for version in ["writes", "deletes", "links", "moves", "home", "mark"] {
+    for version in [
+        "writes", "deletes", "links", "moves", "home", "mark", "log", "outcome",
+    ] {
         let (kind, class, cause) = hostile.gap(version);
         assert_eq!(
             (kind.as_str(), class.as_str()),

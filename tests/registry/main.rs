@@ -18,7 +18,7 @@ mod pypi;
 
 use std::process::Command;
 
-use harness::matrix;
+use harness::matrix::{self, Wanted};
 use harness::source::{self, Available};
 use serde_json::Value;
 
@@ -52,5 +52,9 @@ async fn available(world: &World, text: &str) -> harness::error::Result<Availabl
     harness::process::use_supervisor(HARNESS);
     let text = format!("schema = 2\n[start]\ncmd = [\"x\"]\n[source]\n{text}\n");
     let matrix = matrix::parse(&text, &world.path().join("asked.toml"), None)?;
-    source::available(&matrix, &matrix.source.versions, world.path()).await
+    let named = match &matrix.source.versions {
+        Wanted::Names(names) => names.as_slice(),
+        Wanted::All | Wanted::Range(_) => &[],
+    };
+    source::available(&matrix, named, world.path()).await
 }

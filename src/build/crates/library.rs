@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -94,13 +93,9 @@ fn program_name(manifest: &str) -> std::result::Result<String, String> {
 }
 
 /// Returns the crates that cargo resolved for the server, from its lock file.
-pub(super) fn dependencies(work: &Path) -> Result<BTreeMap<String, String>> {
-    let path = work.join("Cargo.lock");
-    match fs::read_to_string(&path) {
-        Ok(text) => Ok(locked(&text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-        Err(error) => Err(cannot("read", &path, error)),
-    }
+pub(super) fn dependencies(work: &Path) -> BTreeMap<String, String> {
+    let list = tree::read_left(&work.join("Cargo.lock"));
+    list.map_or_else(BTreeMap::new, |text| locked(&text))
 }
 
 /// Reads a lock file, the server's own crates apart; a text that is none lists nothing.

@@ -119,7 +119,7 @@ pub(super) async fn finish(
     } else {
         library::dependencies
     };
-    let dependencies = blocking(move || list(&work)).await?;
+    let dependencies = blocking(move || list(&work)).await;
     Ok(Fetched {
         binary,
         dependencies,

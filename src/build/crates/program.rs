@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::argv;
 use crate::build::folder::cannot;
-use crate::build::{Bench, Fetched, OrStop, dependencies, is_program};
-use crate::error::Result;
+use crate::build::{Bench, Fetched, OrStop, dependencies, is_program, tree};
 use crate::matrix::{Command, Crates};
 use crate::outcome::{Gap, GapKind, Outcome};
 use crate::version::Version;
@@ -93,12 +92,10 @@ fn programs(folder: &Path) -> io::Result<Vec<String>> {
 
 /// Returns the crates that were compiled, from the lists of source files that the compiler leaves: `cargo install` keeps
 /// no lock file.
-pub(super) fn dependencies(work: &Path) -> Result<BTreeMap<String, String>> {
-    let target = work.join("target");
-    let lists = lists(&target).map_err(|error| cannot("read", &target, error))?;
-    Ok(dependencies::gather(
-        lists.iter().filter_map(|list| compiled(list)),
-    ))
+pub(super) fn dependencies(work: &Path) -> BTreeMap<String, String> {
+    // What cannot be read lists nothing: a build that went well is no failure for that.
+    let lists = lists(&work.join("target")).unwrap_or_default();
+    dependencies::gather(lists.iter().filter_map(|list| compiled(list)))
 }
 
 /// Reads all `*.d` files below a folder.
@@ -115,7 +112,7 @@ fn lists(target: &Path) -> io::Result<Vec<String>> {
             if kind?.is_dir() {
                 open.push(path);
             } else if path.extension() == Some(OsStr::new("d")) {
-                lists.push(String::from_utf8_lossy(&fs::read(&path)?).into_owned());
+                lists.extend(tree::read_left(&path));
             }
         }
     }
@@ -150,7 +147,7 @@ mod tests {
         }
     }
 
-    fn chosen(installed: &[&str], bin: Option<&str>) -> std::result::Result<String, String> {
+    fn chosen(installed: &[&str], bin: Option<&str>) -> Result<String, String> {
         let installed: Vec<String> = installed.iter().map(|&name| name.to_owned()).collect();
         match choose(&crates(bin), &installed) {
             Ok(name) => Ok(name.clone()),
@@ -242,12 +239,12 @@ mod tests {
         )
         .unwrap();
         fs::write(deps.join("a-1f.rlib"), "/registry/src/i/b-1.0.0/").unwrap();
-        let found = dependencies(work.path()).unwrap();
+        let found = dependencies(work.path());
         assert_eq!(
             found.into_iter().collect::<Vec<_>>(),
             [("a".to_owned(), "1.2.3".to_owned())]
         );
         let empty = tempfile::tempdir().unwrap();
-        assert!(dependencies(empty.path()).unwrap().is_empty());
+        assert!(dependencies(empty.path()).is_empty());
     }
 }

@@ -97,13 +97,9 @@ fn copy(server: &Path, settings: Option<&Path>, work: &Path) -> io::Result<()> {
 async fn install(bench: &Bench<'_>, npm: &Npm) -> OrStop<()> {
     let package = format!("{}@{}", npm.package, bench.cell.version.name);
     let words = ("npm".to_owned(), arguments(npm, &package));
-    let mut spec = steps::fetch_spec(bench, words, &bench.folder.work);
-    if !npm.scripts {
-        // No code of the version runs, and the registry may want to know who asks.
-        for (name, value) in process::client_environment() {
-            spec.env.entry(name).or_insert(value);
-        }
-    }
+    // Without the logins of the environment: npm prepares a package that comes from git by running what is in it, with
+    // install scripts off too.
+    let spec = steps::fetch_spec(bench, words, &bench.folder.work);
     let captured = process::capture(&spec, bench.time_left()).await?;
     let said = format!("$ npm {}\n{}", spec.args.join(" "), captured.stderr);
     let log = &bench.folder.log;
@@ -148,13 +144,9 @@ fn failed(spec: &Spec, package: &str, captured: &Captured, build: &Build) -> Sto
 }
 
 /// Returns the packages that npm installed, from the list that it leaves beside them.
-pub(super) fn dependencies(work: &Path) -> Result<BTreeMap<String, String>> {
-    let path = work.join("node_modules/.package-lock.json");
-    match fs::read_to_string(&path) {
-        Ok(text) => Ok(listed(&text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-        Err(error) => Err(cannot("read", &path, error)),
-    }
+pub(super) fn dependencies(work: &Path) -> BTreeMap<String, String> {
+    let list = tree::read_left(&work.join("node_modules/.package-lock.json"));
+    list.map_or_else(BTreeMap::new, |text| listed(&text))
 }
 
 /// Reads npm's list; a text that is none lists nothing.

@@ -71,15 +71,15 @@ pub(super) async fn fetch(bench: &Bench<'_>, npm: &Npm) -> OrStop<Fetched> {
 }
 
 /// Adds the packages that stand beside a server.
-pub(super) fn finish(npm: &Npm, fetched: Fetched) -> OrStop<Fetched> {
+pub(super) fn finish(npm: &Npm, fetched: Fetched) -> Fetched {
     let dependencies = match npm.server {
         None => BTreeMap::new(),
-        Some(_) => library::dependencies(&fetched.work)?,
+        Some(_) => library::dependencies(&fetched.work),
     };
-    Ok(Fetched {
+    Fetched {
         dependencies,
         ..fetched
-    })
+    }
 }
 
 /// Turns npm's report of its failure into a gap of the fetch; none where a package or this machine is at fault, of

@@ -111,6 +111,9 @@ impl Mirror {
         let half = self.path.with_added_extension("half");
         // What a killed clone left, or a killed `harness clean`.
         for left in [&half, &self.path].into_iter().filter(|left| left.is_dir()) {
+            if !is_ours(left) {
+                return Err(cannot("delete", left, &"Harness has not made it"));
+            }
             fs::remove_dir_all(left).map_err(|error| cannot("delete", left, &error))?;
         }
         let text = half.to_string_lossy();
@@ -119,6 +122,11 @@ impl Mirror {
         if let Some(said) = complaint(&git(&init, parent, SHORT).await?) {
             return Err(cannot("make", &half, &said));
         }
+        fs::write(
+            half.join(MIRROR_MARK),
+            "A mirror of harness; safe to delete.\n",
+        )
+        .map_err(|error| cannot("mark", &half, &error))?;
         if let Some(said) = self.fetch(&half, WHOLE).await? {
             return Err(self.refused(&said));
         }
@@ -128,11 +136,6 @@ impl Mirror {
         {
             return Err(cannot("pack", &half, &said));
         }
-        fs::write(
-            half.join(MIRROR_MARK),
-            "A mirror of harness; safe to delete.\n",
-        )
-        .map_err(|error| cannot("mark", &half, &error))?;
         fs::rename(&half, &self.path).map_err(|error| cannot("rename", &half, &error))
     }
 
@@ -198,8 +201,17 @@ fn is_path(address: &str) -> bool {
     address.starts_with('/')
 }
 
+/// Returns whether a folder carries our mark, or holds nothing that could be anybody's. One that was cut short right after
+/// it was begun holds nothing but what `git init` makes.
+fn is_ours(folder: &Path) -> bool {
+    let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let of_init = ["HEAD", "config", "refs", "objects", "branches"];
+    folder.join(MIRROR_MARK).is_file()
+        || entries.all(|entry| of_init.iter().any(|name| entry.file_name() == *name))
+}
+
 /// Returns an address without the name and password that may stand in it.
-fn public(address: &str) -> String {
+pub(crate) fn public(address: &str) -> String {
     let cut = || {
         let (scheme, rest) = address.split_once("://")?;
         let (host, path) = rest.split_once('/')?;
