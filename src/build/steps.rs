@@ -178,15 +178,16 @@ fn not_started(step: &str, reason: &str) -> Gap {
 fn gap(nature: Nature, cause: String) -> Gap {
     match nature {
         Nature::Network => Gap::new(GapKind::Network, cause),
-        // A tool is soon installed, and what it is missed by fails fast.
-        Nature::Program => Gap::new(GapKind::Failed, cause).with_class(Class::Transient),
+        // A tool or a library is soon installed, and what it is missed by fails fast.
+        Nature::Program | Nature::Library => {
+            Gap::new(GapKind::Failed, cause).with_class(Class::Transient)
+        }
         // A port is the build's own affair; trying again would not help it.
         Nature::Port => Gap::new(GapKind::Failed, cause).with_class(Class::Permanent),
         Nature::Compiler
         | Nature::Linker
         | Nature::Dependency
         | Nature::Exception
-        | Nature::Library
         | Nature::Memory
         | Nature::Space
         | Nature::Other => Gap::new(GapKind::Failed, cause).with_class(nature.class()),
