@@ -1,6 +1,6 @@
 //! Levels for the table, fitted so that rows agree with verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::evidence::mean_of;
 use super::state::solo_samples;
@@ -96,8 +96,9 @@ impl Tree {
                 .map(|alone| alone - constant - self.heights[*place])
         });
         let constant_variance = variance_of_mean(residuals);
+        let shares = self.shares_beyond(&anchored);
         let level = |place: usize| {
-            let effects = self.variance_of_effects(place, &anchored, comparisons);
+            let effects = self.variance_of_effects(place, &shares, comparisons);
             Level {
                 cell: self.cells[place],
                 fetches_per_second: (constant + self.heights[place]).exp(),
@@ -108,27 +109,34 @@ impl Tree {
         (0..self.cells.len()).map(level).collect()
     }
 
+    /// Returns for each edge of the tree the share of the anchored cells that lie beyond it.
+    fn shares_beyond(&self, anchored: &[usize]) -> BTreeMap<usize, f64> {
+        let mut beyond: BTreeMap<usize, usize> =
+            self.paths.iter().flatten().map(|edge| (*edge, 0)).collect();
+        for edge in anchored.iter().flat_map(|place| &self.paths[*place]) {
+            *beyond.entry(*edge).or_default() += 1;
+        }
+        let share = |(edge, count)| (edge, real(count) / real(anchored.len()));
+        beyond.into_iter().map(share).collect()
+    }
+
     /// Returns the variance that the pairs' effects bring into the level at `place`.
     ///
     /// The level holds each effect on its own path, less the mean over the anchored cells of what stands on theirs.
     fn variance_of_effects(
         &self,
         place: usize,
-        anchored: &[usize],
+        shares: &BTreeMap<usize, f64>,
         comparisons: &[Comparison],
     ) -> Option<f64> {
-        let mut edges: Vec<usize> = self.paths.concat();
-        edges.sort_unstable();
-        edges.dedup();
-        let variance = |edge: usize| {
-            let on = |place: usize| self.paths[place].contains(&edge);
-            let beyond = anchored.iter().filter(|place| on(**place)).count();
-            let weight = f64::from(u8::from(on(place))) - real(beyond) / real(anchored.len());
-            let comparison = &comparisons[edge];
+        let own: HashSet<usize> = self.paths[place].iter().copied().collect();
+        let variance = |(edge, beyond): (&usize, &f64)| {
+            let weight = f64::from(u8::from(own.contains(edge))) - beyond;
+            let comparison = &comparisons[*edge];
             let error = comparison.sd? / real(comparison.sessions).sqrt();
             Some((weight * error).powi(2))
         };
-        edges.into_iter().map(variance).sum()
+        shares.iter().map(variance).sum()
     }
 }
 
