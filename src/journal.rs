@@ -22,7 +22,8 @@ use crate::version::{Cell, Order, Pair, pairs};
 /// The journal format's number, raised by any change that an older reader would misread.
 ///
 /// 2: the header says in which order the versions are, and which of them each is compared with.
-pub const SCHEMA: u32 = 2;
+/// 3: the design `slices`, loads of another manner than a plain closed loop, and what the client itself was like.
+pub const SCHEMA: u32 = 3;
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -207,6 +208,45 @@ pub struct SessionRecord {
     pub server_share: f64,
     /// CPU time stolen by the hypervisor ÷ measured time ÷ CPUs.
     pub steal_share: f64,
+    /// What the client itself was like.
+    #[serde(default)]
+    pub client: Client,
+    /// How CPU time was shared out between the servers.
+    #[serde(default)]
+    pub sharing: Sharing,
+}
+
+/// What the load's own side was like in a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Client {
+    /// What sent the requests: `epoll`, `io_uring`, `http/2`, or another program with its version.
+    #[serde(default)]
+    pub engine: String,
+    /// Whether the client and not the servers set the pace: then no throughput of the session counts.
+    #[serde(default)]
+    pub generator_bound: bool,
+    /// How often its threads gave up their CPU by themselves.
+    #[serde(default)]
+    pub voluntary_switches: u64,
+    /// How often the CPU was taken from its threads.
+    #[serde(default)]
+    pub involuntary_switches: u64,
+    /// Time that its threads were ready and waited for a CPU, s.
+    #[serde(default)]
+    pub run_delay_seconds: f64,
+}
+
+/// How CPU time was shared out between the servers of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// By the kernel between threads or sessions.
+    #[default]
+    Sessions,
+    /// By a control group of equal weight for each server, version 1.
+    CgroupV1,
+    /// By a control group of equal weight for each server, version 2.
+    CgroupV2,
 }
 
 /// One cell's part in a session.
@@ -243,6 +283,9 @@ pub struct Window {
     pub cpu_seconds: Vec<f64>,
     /// CPU time of the load's threads, s.
     pub client_cpu_seconds: f64,
+    /// CPU time stolen by the hypervisor, of all CPUs in use, s.
+    #[serde(default)]
+    pub stolen_seconds: f64,
 }
 
 /// How a run ended.
@@ -504,7 +547,7 @@ mod tests {
 
     #[test]
     fn another_schema_is_refused_and_says_which() {
-        let text = header_line().replace("\"schema\":2,", "\"schema\":999,");
+        let text = header_line().replace("\"schema\":3,", "\"schema\":999,");
         let error = parse(&text, Path::new("j.jsonl")).unwrap_err();
         assert!(error.to_string().contains("schema is 999"), "{error}");
     }

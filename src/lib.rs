@@ -14,6 +14,7 @@ pub mod source;
 pub mod version;
 // From a version to an artifact, to a running server, to counts.
 pub mod build;
+pub mod address;
 pub mod serve;
 pub mod load;
 pub mod outcome;

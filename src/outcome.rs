@@ -293,8 +293,10 @@ pub struct Spread {
 
 /// Latency of answers in milliseconds, from sending the request to the last byte of the answer.
 ///
-/// The load is a closed loop, so the mean is connections ÷ throughput and not a second finding.
+/// In a closed loop the mean is connections ÷ throughput and not a second finding. With a given rate it counts from the
+/// time at which the request was due, whenever it was sent: a server that stalls makes all wait that come meanwhile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Latency {
     /// Arithmetic mean, ms.
     pub mean: f64,
@@ -306,12 +308,18 @@ pub struct Latency {
     pub p75: f64,
     /// 90th percentile, ms.
     pub p90: f64,
+    /// 95th percentile, ms.
+    pub p95: f64,
     /// 99th percentile, ms.
     pub p99: f64,
     /// 99.9th percentile, ms.
     pub p99_9: f64,
+    /// 99.99th percentile, ms.
+    pub p99_99: f64,
     /// Greatest value, ms.
     pub max: f64,
+    /// Share of the values that lie within one standard deviation of the mean, `wrk`'s ± Stdev.
+    pub within_sd: f64,
 }
 
 /// Why a request got no right answer.
@@ -322,8 +330,10 @@ pub enum ErrorKind {
     Refused,
     /// The connection was reset.
     Reset,
-    /// The server closed the connection before or inside an answer.
+    /// The server closed the connection before any byte of an answer.
     Closed,
+    /// The server closed the connection inside an answer.
+    Short,
     /// No whole answer in time.
     Timeout,
     /// The bytes are not an HTTP answer.
@@ -332,6 +342,8 @@ pub enum ErrorKind {
     BadStatus,
     /// An answer with another length than the checked one.
     BadLength,
+    /// An answer with another body than the checked one, of the same length.
+    BadBody,
     /// The client had no local port left; not the server's fault.
     PortsExhausted,
     /// Any other failure of the client's own system calls.
@@ -354,6 +366,22 @@ pub struct LoadFigures {
     pub resent: u64,
     /// Connections opened since the load began, warm-up included.
     pub connections_opened: u64,
+    /// Connections opened in the measured part.
+    #[serde(default)]
+    pub connections_measured: u64,
+    /// Measured time of all threads together, s: `httpbench` counts so.
+    #[serde(default)]
+    pub thread_seconds: f64,
+    /// Requests under way on average over the measured part, counted at each beginning and end of one; 0 where that was
+    /// not counted. By Little's law it is answers per second × mean latency.
+    #[serde(default)]
+    pub in_flight: f64,
+    /// How much later than due requests of a given rate were sent.
+    #[serde(default)]
+    pub lateness: Spread,
+    /// Requests of a given rate that were due and not sent before the measured part ended.
+    #[serde(default)]
+    pub unsent: u64,
     /// Time to establish a connection; counted since the load began, as keep-alive opens them all in the warm-up.
     pub connect: Spread,
     /// From sending a request to the first byte of its answer.
@@ -388,12 +416,39 @@ pub struct Resources {
     pub cpu_seconds: f64,
     /// Greatest resident set of the tree, bytes.
     pub rss_peak_bytes: u64,
+    /// Resident set of the tree, mean over the measured part, bytes; 0 where that was not measured.
+    #[serde(default)]
+    pub rss_mean_bytes: u64,
     /// Proportional set of the tree at the end, bytes; none where the kernel does not tell.
     pub pss_bytes: Option<u64>,
+    /// Greatest proportional set that was seen, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pss_peak_bytes: Option<u64>,
     /// Threads of the tree at the end.
     pub threads: u64,
     /// Processes of the tree at the end.
     pub processes: u64,
+    /// How often its threads gave up the CPU by themselves, over the measured part.
+    #[serde(default)]
+    pub voluntary_switches: u64,
+    /// How often the CPU was taken from its threads, over the measured part.
+    #[serde(default)]
+    pub involuntary_switches: u64,
+    /// Time that its threads were ready and waited for a CPU, over the measured part, s.
+    #[serde(default)]
+    pub run_delay_seconds: f64,
+    /// Hardware counters over the measured part; none where the machine has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<Counters>,
+}
+
+/// Hardware counters of a process tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Instructions.
+    pub instructions: u64,
+    /// CPU cycles.
+    pub cycles: u64,
 }
 
 /// What one session says of one cell. A launch, not a window, is the unit of replication.

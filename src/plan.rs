@@ -230,7 +230,8 @@ impl<'run> Progress<'run> {
     /// Returns what is still wanted of a pair in races.
     fn raced(&self, purpose: Purpose, pair: &Pair) -> Task {
         let cells = vec![pair.baseline, pair.candidate];
-        self.task(purpose, Design::Race, cells, self.count(purpose))
+        let design = self.run.header.sessions.design;
+        self.task(purpose, design, cells, self.count(purpose))
     }
 
     /// Returns how many sessions each pair gets, for a confirmation at least as many as can confirm anything.
@@ -246,7 +247,7 @@ impl<'run> Progress<'run> {
     fn solo_count(&self) -> usize {
         let solo = usize::try_from(self.run.header.sessions.solo).unwrap_or(usize::MAX / 4);
         match self.run.header.sessions.design {
-            Design::Race => solo.max(1),
+            Design::Race | Design::Slices => solo.max(1),
             Design::Solo => solo.max(self.count(Purpose::Measure)).max(1),
         }
     }
@@ -293,7 +294,7 @@ impl<'run> Progress<'run> {
     fn raced_pairs(&self, purpose: Purpose, pairs: &[Pair]) -> Vec<Task> {
         match self.run.header.sessions.design {
             Design::Solo => Vec::new(),
-            Design::Race => groups(pairs, self.run.header.sessions.group)
+            Design::Race | Design::Slices => groups(pairs, self.run.header.sessions.group)
                 .into_iter()
                 .filter_map(|group| self.group(purpose, group, pairs))
                 .collect(),
@@ -311,7 +312,7 @@ impl<'run> Progress<'run> {
             .collect();
         Some(Task {
             purpose,
-            design: Design::Race,
+            design: self.run.header.sessions.design,
             wanted: wanting.iter().map(|task| task.wanted).max()?,
             attempts: wanting.iter().map(|task| task.attempts).min()?,
             cells: group,
@@ -331,7 +332,7 @@ impl<'run> Progress<'run> {
             .cloned()
             .collect();
         match self.run.header.sessions.design {
-            Design::Race => self.raced_pairs(Purpose::Confirm, &pairs),
+            Design::Race | Design::Slices => self.raced_pairs(Purpose::Confirm, &pairs),
             Design::Solo => self.confirmed_alone(&pairs),
         }
     }

@@ -169,6 +169,7 @@ fn plan_text(plan: &SessionPlan, run: &Run) -> String {
     let what = match (plan.purpose, plan.design) {
         (Purpose::Confirm, _) => "confirming",
         (Purpose::Measure, Design::Race) => "racing",
+        (Purpose::Measure, Design::Slices) => "by turns",
         (Purpose::Measure, Design::Solo) => "solo",
     };
     format!("{what} {}", names.join(", "))
@@ -184,6 +185,7 @@ fn rates(session: &SessionRecord, run: &Run) -> String {
     };
     let design = match session.design {
         Design::Race => "race",
+        Design::Slices => "slices",
         Design::Solo => "solo",
     };
     let rates: Vec<String> = session.launches.iter().map(rate).collect();

@@ -162,7 +162,7 @@ fn needs(loaded: &Loaded) -> Result<()> {
         }
     }
     let servers = match matrix.sessions.design {
-        Design::Race => matrix.sessions.group,
+        Design::Race | Design::Slices => matrix.sessions.group,
         Design::Solo => 1,
     };
     host::allow_open_files(u64::from(matrix.load.connections) * servers as u64 + OWN_FILES)

@@ -4,8 +4,8 @@
 //! whatever pieces they come; the pieces never change what is read from them.
 
 use std::mem::MaybeUninit;
-use std::net::SocketAddr;
 
+use crate::address::Address;
 use crate::matrix::Workload;
 
 /// The longest head, and the longest trailer section, in bytes.
@@ -467,7 +467,7 @@ fn after_in_trailer(seen: usize, line: Line, byte: u8) -> Result<Chunk, Malforme
 /// Returns the bytes of the workload's request to a server.
 ///
 /// Headers of the workload take the place of those of the same name that would be sent otherwise.
-pub(crate) fn request(workload: &Workload, address: SocketAddr) -> Vec<u8> {
+pub(crate) fn request(workload: &Workload, address: &Address) -> Vec<u8> {
     let body = workload.body.as_deref().unwrap_or_default();
     let mut lines = vec![format!("{} {} HTTP/1.1", workload.method, workload.path)];
     let mut add_unless_given = |name: &str, value: String| {
@@ -479,7 +479,7 @@ pub(crate) fn request(workload: &Workload, address: SocketAddr) -> Vec<u8> {
             lines.push(format!("{name}: {value}"));
         }
     };
-    add_unless_given("Host", address.to_string());
+    add_unless_given("Host", address.host());
     if !workload.keep_alive {
         add_unless_given("Connection", "close".to_owned());
     }
@@ -503,7 +503,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::matrix::Stop;
+    use crate::matrix::{Manner, Stop};
 
     /// What a parser makes of a connection's bytes: the answers, then how it ended.
     #[derive(Debug, PartialEq, Eq)]
@@ -846,11 +846,12 @@ mod tests {
             window: Duration::ZERO,
             timeout: Duration::ZERO,
             max_error_rate: 0.0,
+            manner: Manner::default(),
         }
     }
 
     fn request_text(workload: &Workload, address: &str) -> String {
-        String::from_utf8(request(workload, address.parse().unwrap())).unwrap()
+        String::from_utf8(request(workload, &Address::Tcp(address.parse().unwrap()))).unwrap()
     }
 
     #[test]

@@ -53,10 +53,25 @@ impl Recorder {
             p50: at(0.5),
             p75: at(0.75),
             p90: at(0.9),
+            p95: at(0.95),
             p99: at(0.99),
             p99_9: at(0.999),
+            p99_99: at(0.9999),
             max: milliseconds(self.histogram.max()),
+            within_sd: self.within_sd(),
         }
+    }
+
+    /// Returns the share of times within one standard deviation of the mean.
+    fn within_sd(&self) -> f64 {
+        let (mean, sd) = (self.histogram.mean(), self.histogram.stdev());
+        #[expect(clippy::cast_precision_loss, reason = "times stay far below 2^53 ns")]
+        let inside = |value: u64| (value as f64 - mean).abs() <= sd;
+        let near = self.histogram.iter_recorded();
+        let near = near.filter(|step| inside(step.value_iterated_to()));
+        let count: u64 = near.map(|step| step.count_at_value()).sum();
+        #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+        return count as f64 / self.histogram.len() as f64;
     }
 }
 
@@ -148,6 +163,12 @@ mod tests {
         assert_close(latency.mean, 500.5);
         // The standard deviation of 1..=n is the root of (n² − 1) ÷ 12.
         assert_close(latency.sd, 288.675);
+        // 212 to 789 of 1,000, but for the width of the steps at either end.
+        assert!(
+            (latency.within_sd - 0.578).abs() < 0.003,
+            "{}",
+            latency.within_sd
+        );
     }
 
     #[test]

@@ -5,26 +5,36 @@ mod http1;
 mod latency;
 
 use std::io;
-use std::net::SocketAddr;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use bytes::Bytes;
 use engine::{Done, Shared, Tally};
 
+use crate::address::Address;
 use crate::matrix::{Stop, Workload};
 use crate::outcome::LoadFigures;
 
 /// One server to load.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Where it listens.
-    pub address: SocketAddr,
+    /// Where it listens; connections go to several addresses in turn. At least one.
+    pub addresses: Vec<Address>,
     /// The status that every answer must have.
     pub status: u16,
-    /// The body length that every answer must have, where that is fixed.
-    pub body_length: Option<u64>,
+    /// What answers must be, for each path of the workload in its order.
+    pub expected: Vec<Expected>,
+}
+
+/// What the answers to one path must be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// The body's length, where that is fixed.
+    pub length: Option<u64>,
+    /// The body, where that is fixed.
+    pub body: Option<Bytes>,
 }
 
 /// What has been counted for one server since the load began; cheap to read at any time.

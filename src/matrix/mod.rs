@@ -214,6 +214,10 @@ pub struct Start {
     pub cpus: Option<Vec<usize>>,
     /// The port of a server that cannot be told one; each launch gets a free one if none is given.
     pub port: Option<u16>,
+    /// What kind of address it listens on.
+    pub listen: Listen,
+    /// How many copies of it are one cell, each on an address of its own.
+    pub instances: u32,
 }
 
 impl Start {
@@ -226,6 +230,21 @@ impl Start {
             .chain(self.env.values().map(String::as_str));
         self.cmd.templates().chain(more)
     }
+}
+
+/// What kind of address a server listens on.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Listen {
+    /// 127.0.0.1 and a port.
+    #[default]
+    Ipv4,
+    /// `::1` and a port.
+    Ipv6,
+    /// A socket in the file system, `{socket}`.
+    Unix,
 }
 
 /// The signal that asks a server to end.
@@ -262,6 +281,9 @@ pub struct Check {
     pub body_regex: Option<String>,
     /// Whether every answer under load must have the length of the checked one.
     pub same_length: bool,
+    /// Whether every answer under load must have the body of the checked one, byte for byte.
+    #[serde(default)]
+    pub same_body: bool,
 }
 
 /// The fixed load.
@@ -296,6 +318,112 @@ pub struct Workload {
     pub timeout: Duration,
     /// Failed requests allowed, as a share of all.
     pub max_error_rate: f64,
+    /// How requests are sent.
+    #[serde(default, skip_serializing_if = "Manner::is_plain")]
+    pub manner: Manner,
+}
+
+/// How requests are sent. By default: each connection sends the next when it has the whole answer to the last (a closed
+/// loop), one at a time, HTTP/1.1 over plain TCP, from the engine of Harness.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Manner {
+    /// The paths that are asked for and how often each, the workload's own path first; empty if that is the only one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<PathShare>,
+    /// Requests per second to each server, sent at times that do not wait for answers; none for a closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    /// How requests of a given rate follow each other.
+    pub arrivals: Arrivals,
+    /// HTTP/1.1 requests under way on a connection at most; none for one at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<u32>,
+    /// The protocol.
+    pub protocol: Protocol,
+    /// HTTP/2 requests under way on a connection at most; none for one at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
+    /// Whether connections are encrypted; whatever certificate a server shows is taken.
+    pub tls: bool,
+    /// What sends the requests.
+    pub tool: Tool,
+}
+
+impl Manner {
+    /// Returns whether it is the default one.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A path and its share of the requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathShare {
+    /// The path with its query.
+    pub path: String,
+    /// How many of each round's requests ask for it.
+    pub share: u32,
+}
+
+/// How requests of a given rate follow each other.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// At equal distances.
+    #[default]
+    Even,
+    /// At random, as from many users who know nothing of each other: the distances are exponential.
+    Poisson,
+}
+
+/// The protocol of a load.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    #[default]
+    #[serde(rename = "http/1.1")]
+    Http1,
+    /// HTTP/2, without an upgrade from HTTP/1.1.
+    #[serde(rename = "http/2")]
+    Http2,
+}
+
+/// What sends the requests.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Tool {
+    /// The engine of Harness.
+    #[default]
+    Native,
+    /// `wrk`.
+    Wrk,
+    /// `ab`, of the Apache server.
+    Ab,
+    /// `hey`.
+    Hey,
+    /// `oha`.
+    Oha,
+    /// `h2load`, of nghttp2.
+    H2load,
+    /// `http_load`, of ACME.
+    HttpLoad,
 }
 
 /// When a session's measured part ends.
@@ -319,6 +447,14 @@ pub struct Sessions {
     pub solo: u32,
     /// How pairs are measured.
     pub design: Design,
+    /// How long one server is loaded before it is another's turn, in the design [`Design::Slices`].
+    #[serde(with = "crate::matrix::seconds", default = "default_slice")]
+    pub slice: Duration,
+}
+
+/// Returns the length of a slice where none is given: of 500, 100 and 20 ms the shortest told servers apart best.
+fn default_slice() -> Duration {
+    Duration::from_millis(20)
 }
 
 /// How pairs are measured.
@@ -327,6 +463,8 @@ pub struct Sessions {
 pub enum Design {
     /// All servers of a group up and loaded at once.
     Race,
+    /// All servers of a group up, loaded one at a time in short slices of random order.
+    Slices,
     /// One server at a time.
     Solo,
 }

@@ -125,12 +125,12 @@ pub(super) fn other_format(tree: &Node) -> Option<Problem> {
         return None;
     };
     let what = format!("this file has format {number}");
-    let problem = Problem::new(node.at_value(), what, "this Harness reads formats 1 and 2");
+    let problem = Problem::new(node.at_value(), what, "this Harness reads formats 1 to 3");
     let help = match number {
-        ..1 => "write `schema = 2`",
-        _ => "use a newer Harness, or write the file in format 2",
+        ..1 => "write `schema = 3`",
+        _ => "use a newer Harness, or write the file in format 3",
     };
-    (!(1..=2).contains(&number)).then(|| problem.help(help))
+    (!(1..=3).contains(&number)).then(|| problem.help(help))
 }
 
 /// A file that says how a session ends replaces the default, whichever of the two ways either has chosen.
@@ -181,9 +181,9 @@ pub(super) mod tests {
 
     use super::*;
     use crate::matrix::{
-        Axis, Build, Check, Command, Compare, Crates, Design, Exclude, Include, Limits, Range,
-        Ready, Retry, Rule, Scope, Select, Sessions, Source, SourceKind, Start, Stop, StopSignal,
-        Wanted, Workload,
+        Arrivals, Axis, Build, Check, Command, Compare, Crates, Design, Exclude, Include, Limits,
+        Listen, Manner, PathShare, Range, Ready, Retry, Rule, Scope, Select, Sessions, Source,
+        SourceKind, Start, Stop, StopSignal, Wanted, Workload,
     };
     use crate::version::Order;
 
@@ -218,6 +218,8 @@ cwd = "{src}"
 env = { HOST = "{host}" }
 stop = { signal = "INT", grace = "500ms" }
 cpus = [0, 2]
+listen = "ipv6"
+instances = 4
 
 [ready]
 http = "/health"
@@ -228,6 +230,7 @@ status = 201
 body = "Hello"
 body_regex = "^H"
 same_length = false
+same_body = false
 
 [load]
 name = "post"
@@ -242,12 +245,16 @@ warmup = { answers = 100, at_most = "3s" }
 window = "100ms"
 timeout = "1s"
 max_error_rate = "0.5%"
+rate = 1000
+arrivals = "poisson"
+tls = true
 
 [sessions]
 count = 12
 group = 3
 solo = 5
-design = "solo"
+design = "slices"
+slice = "50ms"
 
 [verdict]
 alpha = "1%"
@@ -377,6 +384,8 @@ reason = "its buffers are broken"
             stop_grace: Duration::from_millis(500),
             cpus: Some(vec![0, 2]),
             port: None,
+            listen: Listen::Ipv6,
+            instances: 4,
         };
         assert_eq!(
             (matrix.name.as_str(), matrix.title.as_str()),
@@ -404,6 +413,7 @@ reason = "its buffers are broken"
             body: Some("Hello".to_owned()),
             body_regex: Some("^H".to_owned()),
             same_length: false,
+            same_body: false,
         };
         let load = Workload {
             name: "post".to_owned(),
@@ -419,12 +429,19 @@ reason = "its buffers are broken"
             window: Duration::from_millis(100),
             timeout: Duration::from_secs(1),
             max_error_rate: 0.005,
+            manner: Manner {
+                rate: Some(1000),
+                arrivals: Arrivals::Poisson,
+                tls: true,
+                ..Manner::default()
+            },
         };
         let sessions = Sessions {
             count: 12,
             group: 3,
             solo: 5,
-            design: Design::Solo,
+            design: Design::Slices,
+            slice: Duration::from_millis(50),
         };
         let verdict = Rule {
             alpha: 0.01,
@@ -491,6 +508,65 @@ reason = "its buffers are broken"
         let plain = small("");
         spelled_out.written = plain.written.clone();
         assert_eq!(spelled_out, plain);
+    }
+
+    #[test]
+    fn several_paths_are_a_mix_whose_first_is_the_loads_own() {
+        let matrix = small("[load]\npaths = [{ path = \"/a\", share = 3 }, { path = \"/b\" }]\n");
+        let share = |path: &str, share| PathShare {
+            path: path.to_owned(),
+            share,
+        };
+        assert_eq!(matrix.load.path, "/a");
+        assert_eq!(matrix.load.manner.mix, [share("/a", 3), share("/b", 1)]);
+    }
+
+    #[test]
+    fn keys_that_contradict_each_other_are_reported() {
+        for (text, head) in [
+            (
+                "[load]\narrivals = \"poisson\"\n",
+                "`load.arrivals` has no meaning here",
+            ),
+            (
+                "[load]\nrate = 9\npipeline = 4\n",
+                "`load.pipeline` has no meaning here",
+            ),
+            (
+                "[load]\nkeep_alive = false\npipeline = 4\n",
+                "`load.pipeline` has no meaning here",
+            ),
+            (
+                "[load]\nstreams = 4\n",
+                "`load.streams` has no meaning here",
+            ),
+            (
+                "[load]\nprotocol = \"http/2\"\nkeep_alive = false\n",
+                "`load.protocol` has no meaning here",
+            ),
+            (
+                "[load]\ntool = \"wrk\"\n",
+                "only the engine of Harness can load several servers in one session",
+            ),
+            (
+                "[load]\ntool = \"ab\"\nrate = 9\n[sessions]\ndesign = \"solo\"\n",
+                "`load.rate` is for the engine of Harness only",
+            ),
+            (
+                "[load]\npath = \"/\"\npaths = [{ path = \"/a\" }]\n",
+                "a load has one `path` or several `paths`, not both",
+            ),
+            (
+                "instances = 2\nport = 80\n[sessions]\ndesign = \"solo\"\n",
+                "several instances cannot share a port",
+            ),
+            (
+                "listen = \"unix\"\nport = 80\n[sessions]\ndesign = \"solo\"\n",
+                "a unix socket has no port",
+            ),
+        ] {
+            assert_eq!(heads(text), [head], "{text}");
+        }
     }
 
     #[test]
@@ -706,7 +782,7 @@ reason = "its buffers are broken"
         1 |
           | ^ `schema` is missing
           |
-          = help: write `schema = 2`: The number of the file format.
+          = help: write `schema = 3`: The number of the file format.
 
         error: the top level needs `source`
          --> /m/a.toml:1:1
@@ -736,7 +812,7 @@ reason = "its buffers are broken"
         7 | conections = 50
           | ^^^^^^^^^^ did you mean `connections`?
           |
-          = help: `[load]` takes body, connections, duration, headers, keep_alive, max_error_rate, method, name, path, requests, timeout, warmup, window
+          = help: `[load]` takes arrivals, body, connections, duration, headers, keep_alive, max_error_rate, method, name, path, paths, pipeline, protocol, rate, requests, streams, timeout, tls, tool, warmup, window
         "#);
     }
 
@@ -874,15 +950,15 @@ reason = "its buffers are broken"
 
     #[test]
     fn a_newer_format_is_not_guessed_at() {
-        let text = "schema = 3\n[sauce]\n";
+        let text = "schema = 4\n[sauce]\n";
         insta::assert_snapshot!(message(text), @r#"
-        error: this file has format 3
+        error: this file has format 4
          --> /m/a.toml:1:10
           |
-        1 | schema = 3
-          |          ^ this Harness reads formats 1 and 2
+        1 | schema = 4
+          |          ^ this Harness reads formats 1 to 3
           |
-          = help: use a newer Harness, or write the file in format 2
+          = help: use a newer Harness, or write the file in format 3
         "#);
     }
 
@@ -918,7 +994,7 @@ reason = "its buffers are broken"
           |
           = help: write a whole number and a unit: "250ms", "90s", "2m" or "1h"
 
-        error: `sessions.design` takes one of "race", "solo"
+        error: `sessions.design` takes one of "race", "slices", "solo"
          --> /m/a.toml:8:10
           |
         8 | design = "rase"
@@ -1022,7 +1098,7 @@ reason = "its buffers are broken"
         3 | pat = "/"
           | ^^^ did you mean `path`?
           |
-          = help: `[defaults.load]` takes body, connections, duration, headers, keep_alive, max_error_rate, method, name, path, requests, timeout, warmup, window
+          = help: `[defaults.load]` takes arrivals, body, connections, duration, headers, keep_alive, max_error_rate, method, name, path, paths, pipeline, protocol, rate, requests, streams, timeout, tls, tool, warmup, window
           try: correct these 2 problems, then `harness check /m/a.toml`
         "#);
     }

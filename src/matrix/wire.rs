@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Design, Installer, StopSignal};
+use super::{Arrivals, Design, Installer, Listen, Protocol, StopSignal, Tool};
 use crate::version::Order;
 
 /// A matrix: where the versions of a server come from, and how each is built, started, checked and loaded.
@@ -21,7 +21,7 @@ use crate::version::Order;
 #[serde(deny_unknown_fields)]
 pub(super) struct Matrix {
     /// The number of the file format.
-    #[schemars(required, range(min = 1, max = 2), example = 2)]
+    #[schemars(required, range(min = 1, max = 3), example = 3)]
     #[expect(
         dead_code,
         reason = "checked by its schema; it stands here for the editor"
@@ -645,6 +645,14 @@ pub(super) struct Start {
     /// Every server gets a free port of its own if not given.
     #[schemars(range(min = 1, max = 65535), example = 8080)]
     pub(super) port: Option<u16>,
+    /// What it listens on: `ipv4` and `ipv6` are `{host}:{port}` on the loopback interface, `unix` is a socket in the
+    /// file system at `{socket}` (also `HARNESS_SOCKET`).
+    #[schemars(extend("default" = "ipv4"))]
+    pub(super) listen: Option<Listen>,
+    /// How many copies of the server are one cell: each is started on an address of its own, and the load's connections
+    /// go to them in turn.
+    #[schemars(range(min = 1, max = 64), extend("default" = 1))]
+    pub(super) instances: Option<u32>,
 }
 
 /// How a server is stopped.
@@ -687,9 +695,12 @@ pub(super) struct Check {
     /// Whether every answer under load must be as long as the checked one. Turn it off where answers carry a time.
     #[schemars(extend("default" = true))]
     pub(super) same_length: Option<bool>,
+    /// Whether every answer under load must have the body of the checked one, byte for byte; yes if `body` is given.
+    pub(super) same_body: Option<bool>,
 }
 
-/// The fixed load: a closed loop, each connection sends the next request when it has the whole answer.
+/// The fixed load. If no `rate` is given it is a closed loop: each connection sends the next request when it has the whole
+/// answer to the last.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Load {
@@ -702,6 +713,10 @@ pub(super) struct Load {
     /// The path with its query.
     #[schemars(extend("default" = "/"))]
     pub(super) path: Option<String>,
+    /// Several paths in a fixed mix, in place of `path`.
+    #[serde(default)]
+    #[schemars(example = [serde_json::json!({ "path": "/", "share": 3 })])]
+    pub(super) paths: Vec<PathShare>,
     /// Extra request headers.
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
@@ -730,6 +745,40 @@ pub(super) struct Load {
     /// Failed requests allowed, as a share of all; above it the version is a gap.
     #[schemars(extend("default" = "0%"))]
     pub(super) max_error_rate: Option<Percent>,
+    /// Requests per second to each server, at times that do not wait for answers; latency then counts from the time at
+    /// which a request was due. A closed loop if not given.
+    #[schemars(range(min = 1, max = 10_000_000), example = 1000)]
+    pub(super) rate: Option<u64>,
+    /// How requests of a given `rate` follow each other: `even`, or at random as from many users (`poisson`).
+    #[schemars(extend("default" = "even"))]
+    pub(super) arrivals: Option<Arrivals>,
+    /// HTTP/1.1 requests under way on one connection at most, sent without waiting for answers. Few clients do so.
+    #[schemars(range(min = 2, max = 256), example = 16)]
+    pub(super) pipeline: Option<u32>,
+    /// The protocol. HTTP/2 is spoken at once, without an upgrade.
+    #[schemars(extend("default" = "http/1.1"))]
+    pub(super) protocol: Option<Protocol>,
+    /// HTTP/2 requests under way on one connection at most.
+    #[schemars(range(min = 1, max = 256), extend("default" = 1))]
+    pub(super) streams: Option<u32>,
+    /// Whether connections are encrypted. Whatever certificate a server shows is taken: it is measured, not trusted.
+    #[schemars(extend("default" = false))]
+    pub(super) tls: Option<bool>,
+    /// What sends the requests: the engine of Harness, or another program, only with `[sessions] design = "solo"`.
+    #[schemars(extend("default" = "native"))]
+    pub(super) tool: Option<Tool>,
+}
+
+/// A path and its share of the requests.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PathShare {
+    /// The path with its query.
+    #[schemars(required, example = &"/")]
+    pub(super) path: Option<String>,
+    /// How many of each round's requests ask for it.
+    #[schemars(range(min = 1, max = 1000), extend("default" = 1))]
+    pub(super) share: Option<u32>,
 }
 
 /// What comes before measuring.
@@ -757,9 +806,13 @@ pub(super) struct Sessions {
     /// Solo trials of each version: one server at a time, for the table's fetches/sec.
     #[schemars(range(min = 1, max = 1000), extend("default" = 3))]
     pub(super) solo: Option<u32>,
-    /// How pairs are measured: `race` loads all servers of a group at once, `solo` one at a time.
+    /// How pairs are measured: `race` loads all servers of a group at once, `slices` has all of them up and loads one at
+    /// a time in short slices, `solo` has one up at a time.
     #[schemars(extend("default" = "race"))]
     pub(super) design: Option<Design>,
+    /// How long one server is loaded before it is another's turn, in the design `slices`.
+    #[schemars(extend("default" = "20ms"))]
+    pub(super) slice: Option<Span>,
 }
 
 /// The thresholds of the verdicts.

@@ -248,6 +248,18 @@ fn sessions(header: &Header) -> String {
                 "solo trial"
             ),
         ),
+        Design::Slices => format!(
+            "The servers of a group, each version with {}, run at the same time, and one at a time is loaded, in slices of {:?} of \
+             random order. Each pair is measured so in {} sessions of fresh launches; a session counts once, with the log \
+             ratio of their answers per second. Besides, each version is measured alone in {}.",
+            compared_with(header),
+            sessions.slice,
+            sessions.count,
+            count(
+                usize::try_from(sessions.solo).unwrap_or(usize::MAX),
+                "solo trial"
+            ),
+        ),
         Design::Solo => format!(
             "One server runs at a time, in {} blocks that hold each version once in random order; the k-th trials of \
              the two of a pair are held against each other. This takes many more sessions than a race for the same certainty.",

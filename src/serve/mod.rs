@@ -203,6 +203,7 @@ async fn until_ready(launch: &Launch<'_>, started: Duration) -> Outcome<Answer> 
             body: None,
             body_regex: None,
             same_length: false,
+            same_body: false,
         };
         until_answered(launch, &launch.ready.path, &check, (started, deadline)).await?;
     }

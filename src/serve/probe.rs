@@ -168,6 +168,7 @@ mod tests {
             status: 200,
             body: None,
             body_regex: None,
+            same_body: false,
             same_length: true,
         }
     }

@@ -91,7 +91,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::matrix::Stop;
+    use crate::matrix::{Manner, Stop};
 
     fn workload(max_error_rate: f64) -> Workload {
         Workload {
@@ -108,6 +108,7 @@ mod tests {
             window: Duration::from_millis(250),
             timeout: Duration::from_secs(1),
             max_error_rate,
+            manner: Manner::default(),
         }
     }
 

@@ -7,7 +7,7 @@ use super::Setting;
 use crate::error::{Error, Kind, Result};
 use crate::host;
 use crate::journal::{CpuPlan, Window};
-use crate::load::{self, Counts, Running, Target};
+use crate::load::{self, Counts, Expected, Running, Target};
 use crate::matrix::{Stop, Workload};
 use crate::outcome::LoadFigures;
 use crate::serve::Instance;
@@ -85,9 +85,12 @@ pub(super) async fn measure(setting: &Setting<'_>, up: &[&Instance]) -> Result<M
 fn target(setting: &Setting<'_>, instance: &Instance) -> Target {
     let check = &setting.matrix.check;
     Target {
-        address: instance.address,
+        addresses: vec![instance.address.into()],
         status: check.status,
-        body_length: check.same_length.then_some(instance.body_length),
+        expected: vec![Expected {
+            length: check.same_length.then_some(instance.body_length),
+            body: None,
+        }],
     }
 }
 
@@ -238,6 +241,7 @@ impl Reading {
                 .client_cpu
                 .saturating_sub(self.client_cpu)
                 .as_secs_f64(),
+            stolen_seconds: 0.0,
         }
     }
 }
@@ -264,6 +268,7 @@ mod tests {
             answers: vec![1, 1],
             cpu_seconds: vec![1.0, 0.5],
             client_cpu_seconds: 1.0,
+            stolen_seconds: 0.0,
         };
         let cpus = CpuPlan {
             server: vec![0],

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 use crate::host;
-use crate::journal::{CpuPlan, Launch, Launched, SessionRecord, Window};
+use crate::journal::{Client, CpuPlan, Launch, Launched, SessionRecord, Sharing, Window};
 use crate::matrix::{Design, Matrix};
 use crate::outcome::{Gap, GapKind, LoadFigures, Sample};
 use crate::plan::SessionPlan;
@@ -72,13 +72,15 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
         client_share,
         server_share,
         steal_share,
+        client: Client::default(),
+        sharing: Sharing::default(),
     })
 }
 
 /// A race with one server left is no race.
 fn least_servers(design: Design) -> usize {
     match design {
-        Design::Race => 2,
+        Design::Race | Design::Slices => 2,
         Design::Solo => 1,
     }
 }
@@ -225,6 +227,7 @@ mod tests {
             answers: vec![1, 2, 3],
             cpu_seconds: vec![0.1, 0.2, 0.3],
             client_cpu_seconds: 0.1,
+            stolen_seconds: 0.0,
         };
         keep(&mut window, &[true, false, true]);
         assert_eq!(

@@ -59,7 +59,7 @@ pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Eviden
     let meetings = meetings(run, &pair);
     let (metric, mut warnings) = match run.header.sessions.design {
         Design::Race => fair_metric(run, &pair, &meetings),
-        Design::Solo => (Metric::Throughput, Vec::new()),
+        Design::Slices | Design::Solo => (Metric::Throughput, Vec::new()),
     };
     warnings.extend(unsteady(&meetings));
     let cells = [pair.baseline, pair.candidate];
@@ -111,10 +111,10 @@ pub(crate) fn cpu_per_answer(sample: &Sample) -> Option<f64> {
 /// Returns the meetings of a pair in the design of the run.
 fn meetings<'run>(run: &'run Run, pair: &Pair) -> Vec<Meeting<'run>> {
     match run.header.sessions.design {
-        Design::Race => run
+        together @ (Design::Race | Design::Slices) => run
             .sessions
             .iter()
-            .filter(|session| session.design == Design::Race)
+            .filter(|session| session.design == together)
             .filter_map(|session| race(session, pair))
             .collect(),
         Design::Solo => [Purpose::Measure, Purpose::Confirm]

@@ -7,10 +7,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::journal::{
-    Built, CpuPlan, Header, Launch, Launched, Machine, MatrixFacts, Purpose, Run, SCHEMA,
-    SessionRecord, Window,
+    Built, Client, CpuPlan, Header, Launch, Launched, Machine, MatrixFacts, Purpose, Run, SCHEMA,
+    SessionRecord, Sharing, Window,
 };
-use crate::matrix::{Check, Compare, Design, Rule, Sessions, Stop, Workload};
+use crate::matrix::{Check, Compare, Design, Manner, Rule, Sessions, Stop, Workload};
 use crate::outcome::{Artifact, Gap, Latency, LoadFigures, Resources, Sample, Spread};
 use crate::version::{Cell, Order, Version};
 
@@ -72,6 +72,7 @@ fn header(cells: Vec<Cell>) -> Header {
             body: Some("Hello World\n".to_owned()),
             body_regex: None,
             same_length: true,
+            same_body: true,
         },
         workload_key: "2".repeat(64),
         sessions: Sessions {
@@ -79,6 +80,7 @@ fn header(cells: Vec<Cell>) -> Header {
             group: 4,
             solo: 3,
             design: Design::Race,
+            slice: Duration::from_millis(20),
         },
         rule: Rule {
             alpha: 0.05,
@@ -112,6 +114,7 @@ fn workload() -> Workload {
         window: Duration::from_millis(250),
         timeout: Duration::from_secs(5),
         max_error_rate: 0.0,
+        manner: Manner::default(),
     }
 }
 
@@ -164,11 +167,15 @@ pub(crate) fn sample(rate: f64, cpu_seconds: f64) -> Sample {
                 p50: 12.0,
                 p75: 13.0,
                 p90: 15.0,
+                p95: 17.0,
                 p99: 21.0,
                 p99_9: 40.0,
+                p99_99: 45.0,
                 max: 46.0,
+                within_sd: 0.7,
             },
             errors: BTreeMap::new(),
+            ..LoadFigures::default()
         },
         resources: Resources {
             cpu_seconds,
@@ -176,6 +183,7 @@ pub(crate) fn sample(rate: f64, cpu_seconds: f64) -> Sample {
             pss_bytes: Some(40 << 20),
             threads: 11,
             processes: 1,
+            ..Resources::default()
         },
         startup_ms: 45.0,
         warmup_answers: 2000,
@@ -206,6 +214,8 @@ pub(crate) fn session(
         client_share: 0.6,
         server_share: 0.99,
         steal_share: 0.0,
+        client: Client::default(),
+        sharing: Sharing::default(),
     });
 }
 
@@ -246,6 +256,7 @@ pub(crate) fn window(run: &mut Run, answers: &[u64]) {
         answers: answers.to_vec(),
         cpu_seconds: vec![0.05; answers.len()],
         client_cpu_seconds: 0.1,
+        stolen_seconds: 0.0,
     });
 }
 

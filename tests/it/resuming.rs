@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use harness::error::Result;
 use harness::journal::{
-    self, Built, CpuPlan, Header, Journal, Launch, Launched, Machine, MatrixFacts, Run, SCHEMA,
-    SessionRecord, Window,
+    self, Built, Client, CpuPlan, Header, Journal, Launch, Launched, Machine, MatrixFacts, Run,
+    SCHEMA, SessionRecord, Sharing, Window,
 };
-use harness::matrix::{Check, Compare, Design, Rule, Sessions, Stop, Workload};
+use harness::matrix::{Check, Compare, Design, Manner, Rule, Sessions, Stop, Workload};
 use harness::outcome::{Artifact, Gap, GapKind, LoadFigures, Resources, Sample};
 use harness::pipeline::{self, Bench, Recorder};
 use harness::plan::SessionPlan;
@@ -79,10 +79,13 @@ impl Bench for Script {
                 cpu_seconds: vec![0.25; answers.len()],
                 answers,
                 client_cpu_seconds: 0.5,
+                stolen_seconds: 0.0,
             }],
             client_share: 0.5,
             server_share: 1.0,
             steal_share: 0.0,
+            client: Client::default(),
+            sharing: Sharing::default(),
         })
     }
 }
@@ -144,6 +147,7 @@ fn header() -> Header {
             body: None,
             body_regex: None,
             same_length: true,
+            same_body: false,
         },
         workload_key: "key".to_owned(),
         sessions: Sessions {
@@ -151,6 +155,7 @@ fn header() -> Header {
             group: 4,
             solo: 2,
             design: Design::Race,
+            slice: std::time::Duration::from_millis(20),
         },
         rule: Rule {
             alpha: 0.05,
@@ -185,6 +190,7 @@ fn workload() -> Workload {
         window: seconds(1),
         timeout: seconds(1),
         max_error_rate: 0.0,
+        manner: Manner::default(),
     }
 }
 

@@ -49,10 +49,10 @@ pub(super) fn spawn_all(
 
 fn plan(workload: &Workload, targets: &[Target]) -> Plan {
     let server = |target: &Target| Server {
-        address: target.address,
-        request: request(workload, target.address),
+        addresses: target.addresses.clone(),
+        request: request(workload, &target.addresses[0]),
         status: target.status,
-        body_length: target.body_length,
+        body_length: target.expected[0].length,
     };
     Plan {
         servers: targets.iter().map(server).collect(),

@@ -115,6 +115,7 @@ impl Tally {
             first_response: self.first_response.spread(),
             latency: self.latency.latency(),
             errors: self.errors.clone(),
+            ..LoadFigures::default()
         }
     }
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-use crate::load::{Running, Target, start};
-use crate::matrix::{Stop, Workload};
+use crate::load::{Expected, Running, Target, start};
+use crate::matrix::{Manner, Stop, Workload};
 use crate::outcome::{ErrorKind, LoadFigures};
 
 /// What a server does with one request; false closes the connection.
@@ -131,9 +131,12 @@ fn hello(stream: &mut TcpStream) -> io::Result<bool> {
 
 fn target(address: SocketAddr) -> Target {
     Target {
-        address,
+        addresses: vec![address.into()],
         status: 200,
-        body_length: Some(5),
+        expected: vec![Expected {
+            length: Some(5),
+            body: None,
+        }],
     }
 }
 
@@ -152,6 +155,7 @@ fn workload(connections: u32, keep_alive: bool) -> Workload {
         window: Duration::from_millis(250),
         timeout: Duration::from_secs(10),
         max_error_rate: 0.0,
+        manner: Manner::default(),
     }
 }
 
@@ -413,7 +417,7 @@ fn wrong_answers_are_failures() {
 fn any_length_will_do_where_none_is_expected() {
     let server = Server::new(hello);
     let target = Target {
-        body_length: None,
+        expected: vec![Expected::default()],
         ..server.target()
     };
     let running = start(&workload(1, true), &[target], &cpus(1)).unwrap();
@@ -502,7 +506,10 @@ fn the_answer_to_head_has_no_body() {
     let server = Server::new(head_only);
     let method = "HEAD".to_owned();
     let target = Target {
-        body_length: Some(0),
+        expected: vec![Expected {
+            length: Some(0),
+            body: None,
+        }],
         ..server.target()
     };
     let running = start(

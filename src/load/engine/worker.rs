@@ -6,7 +6,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,6 +19,7 @@ use super::connection::{Connection, MILLISECOND, State};
 use super::shared::{Shared, TargetCell};
 use super::socket::{self, Sources};
 use super::tally::{Tally, Times};
+use crate::address::Address;
 use crate::load::http1::{Answer, Malformed, Whole};
 use crate::load::latency::nanoseconds;
 use crate::outcome::ErrorKind;
@@ -53,8 +53,8 @@ pub(crate) struct Plan {
 /// What is sent to a server and expected of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
-    /// Where it listens.
-    pub(crate) address: SocketAddr,
+    /// Where it listens; connections go to several addresses in turn.
+    pub(crate) addresses: Vec<Address>,
     /// The request's bytes.
     pub(crate) request: Vec<u8>,
     /// The status that every answer must have.
@@ -266,7 +266,10 @@ impl Worker {
     fn open(&mut self, index: usize) {
         let now = self.now();
         let connection = &mut self.connections[index];
-        let address = self.plan.servers[connection.target].address;
+        let address = &self.plan.servers[connection.target].addresses[0];
+        let Address::Tcp(address) = *address else {
+            return self.fail(index, ErrorKind::Client);
+        };
         match socket::connect(address, self.sources.next(address)) {
             Ok(socket) => {
                 connection.connecting(socket, now);

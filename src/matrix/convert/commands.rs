@@ -104,6 +104,8 @@ impl Reader<'_> {
             stop_grace: grace,
             cpus,
             port: wire.port,
+            listen: wire.listen.unwrap_or_default(),
+            instances: wire.instances.unwrap_or(1),
         })
     }
 

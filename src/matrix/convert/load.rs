@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Keys, Reader};
 use crate::matrix::wire;
-use crate::matrix::{Check, Ready, Stop, Workload};
+use crate::matrix::{Arrivals, Check, Manner, PathShare, Protocol, Ready, Stop, Tool, Workload};
 
 /// Shortest window: below it, counts say more about the clock than about the server.
 const SHORTEST_WINDOW: Duration = Duration::from_millis(10);
@@ -51,6 +51,7 @@ impl Reader<'_> {
             body: wire.body.clone(),
             body_regex: wire.body_regex.clone(),
             same_length: wire.same_length.unwrap_or(true),
+            same_body: wire.same_body.unwrap_or(wire.body.is_some()),
         }
     }
 
@@ -60,7 +61,7 @@ impl Reader<'_> {
         Workload {
             name: self.name(wire.name.as_deref().unwrap_or("hello")),
             method: self.method(wire.method.as_deref().unwrap_or("GET")),
-            path: self.request_path(&["load", "path"], wire.path.as_deref().unwrap_or("/")),
+            path: self.first_path(wire),
             headers: wire.headers.clone(),
             body: wire.body.clone(),
             connections: wire.connections.unwrap_or(100),
@@ -86,6 +87,123 @@ impl Reader<'_> {
                 "0%",
                 0.0..=0.99,
             ),
+            manner: self.manner(wire),
+        }
+    }
+
+    fn first_path(&mut self, wire: &wire::Load) -> String {
+        match wire.paths.first() {
+            None => self.request_path(&["load", "path"], wire.path.as_deref().unwrap_or("/")),
+            Some(first) => {
+                if wire.path.is_some() {
+                    let what = "a load has one `path` or several `paths`, not both";
+                    let help = "take one of them out";
+                    self.report(&["load", "paths"], what, "`path` is given too", help);
+                }
+                first.path.clone().unwrap_or_default()
+            }
+        }
+    }
+
+    fn manner(&mut self, wire: &wire::Load) -> Manner {
+        let manner = Manner {
+            mix: self.mix(&wire.paths),
+            rate: wire.rate,
+            arrivals: wire.arrivals.unwrap_or_default(),
+            pipeline: wire.pipeline,
+            protocol: wire.protocol.unwrap_or_default(),
+            // One at a time is what every protocol does.
+            streams: wire.streams.filter(|&streams| streams > 1),
+            tls: wire.tls.unwrap_or(false),
+            tool: wire.tool.unwrap_or_default(),
+        };
+        self.contradictions(wire, &manner);
+        manner
+    }
+
+    fn mix(&mut self, wire: &[wire::PathShare]) -> Vec<PathShare> {
+        let mut mix = Vec::new();
+        for (place, given) in wire.iter().enumerate() {
+            let keys = ["load", "paths", &place.to_string(), "path"];
+            mix.push(PathShare {
+                path: self.request_path(&keys, given.path.as_deref().unwrap_or_default()),
+                share: given.share.unwrap_or(1),
+            });
+        }
+        mix
+    }
+
+    /// Reports keys that cannot stand beside one another.
+    fn contradictions(&mut self, wire: &wire::Load, manner: &Manner) {
+        let http2 = manner.protocol == Protocol::Http2;
+        let kept = wire.keep_alive.unwrap_or(true);
+        let rules = [
+            (
+                "arrivals",
+                manner.arrivals == Arrivals::Poisson && manner.rate.is_none(),
+                "there is no `rate`",
+                "write a `rate`, or take this out",
+            ),
+            (
+                "pipeline",
+                manner.pipeline.is_some() && manner.rate.is_some(),
+                "`rate` is given too",
+                "take one of them out",
+            ),
+            (
+                "pipeline",
+                manner.pipeline.is_some() && !kept,
+                "a connection carries one request",
+                "take it out, or `keep_alive = false`",
+            ),
+            (
+                "pipeline",
+                manner.pipeline.is_some() && http2,
+                "HTTP/2 has streams in its place",
+                "write `streams`",
+            ),
+            (
+                "streams",
+                manner.streams.is_some() && !http2,
+                "HTTP/1.1 has no streams",
+                "write `protocol = \"http/2\"`, or `pipeline`",
+            ),
+            (
+                "protocol",
+                http2 && !kept,
+                "HTTP/2 keeps its connections",
+                "take out `keep_alive = false`",
+            ),
+        ];
+        for (key, _, why, help) in rules.into_iter().filter(|(_, broken, ..)| *broken) {
+            self.report(
+                &["load", key],
+                format!("`load.{key}` has no meaning here"),
+                why,
+                help,
+            );
+        }
+        self.only_native(wire, manner.tool);
+    }
+
+    /// Reports keys that another program does not know.
+    fn only_native(&mut self, wire: &wire::Load, tool: Tool) {
+        let native = [
+            ("rate", wire.rate.is_some()),
+            ("paths", !wire.paths.is_empty()),
+            ("pipeline", wire.pipeline.is_some()),
+        ];
+        for (key, given) in native {
+            if given && tool != Tool::Native {
+                let what = format!("`load.{key}` is for the engine of Harness only");
+                let help = "take it out, or `tool`";
+                self.report(
+                    &["load", key],
+                    what,
+                    "another program sends the requests",
+                    help,
+                );
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use super::diagnostic::{Place, Problem, Texts};
 use super::document::Node;
 use super::shape::Found;
 use super::values::{self, Wrong};
-use super::{Design, Matrix, Rule, Sessions, SourceKind, Written, wire};
+use super::{Design, Listen, Matrix, Rule, Sessions, SourceKind, Tool, Written, wire};
 
 /// Makes a matrix of its wire form, or returns everything found wrong, here and before.
 pub(super) fn matrix(
@@ -42,8 +42,10 @@ pub(super) fn matrix(
     let load = reader.load(&wire.load);
     let ready = reader.ready(&wire.ready, &load);
     let check = reader.check(&wire.check);
-    let sessions = sessions(&wire.sessions);
-    reader.one_port_one_server(wire.start.port, sessions.design);
+    let sessions = reader.sessions(&wire.sessions);
+    reader.one_port_one_server(&wire.start, sessions.design);
+    reader.only_solo(&wire.load, sessions.design);
+    reader.own_addresses(&wire.start, attached);
     let verdict = reader.verdict(&wire.verdict);
     let order = source.as_ref().map(|source| source.order);
     let special = reader.special(wire, &axes, order);
@@ -77,6 +79,9 @@ struct Reader<'a> {
     found: Found,
 }
 
+/// Shortest slice: below it a server hardly answers before it is the next one's turn.
+const SHORTEST_SLICE: Duration = Duration::from_millis(1);
+
 /// A path of keys into the tree.
 type Keys<'a> = &'a [&'a str];
 
@@ -96,14 +101,71 @@ impl Reader<'_> {
     }
 
     /// Servers that share a port cannot be up at once.
-    fn one_port_one_server(&mut self, port: Option<u16>, design: Design) {
-        if port.is_some() && design == Design::Race {
+    fn one_port_one_server(&mut self, wire: &wire::Start, design: Design) {
+        if wire.port.is_none() {
+            return;
+        }
+        if wire.instances.is_some_and(|instances| instances > 1) {
+            let what = "several instances cannot share a port";
+            let help =
+                "take it out, so that each gets a free port in `{port}`, or take `instances` out";
+            self.report(
+                &["start", "port"],
+                what,
+                "all of them would listen here",
+                help,
+            );
+        }
+        if wire.listen == Some(Listen::Unix) {
+            let what = "a unix socket has no port";
+            let help = "take it out; the server listens at `{socket}`";
+            self.report(&["start", "port"], what, "`listen` is \"unix\"", help);
+        }
+        if design != Design::Solo {
             self.report(
                 &["start", "port"],
                 "servers of a race cannot share a port",
                 "all of them would listen here at once",
                 "take it out, so that each launch gets a free port in `{port}`, or write `design = \"solo\"` in `[sessions]`",
             );
+        }
+    }
+
+    fn sessions(&mut self, wire: &wire::Sessions) -> Sessions {
+        let path = ["sessions", "slice"];
+        Sessions {
+            count: wire.count.unwrap_or(10),
+            group: wire.group.unwrap_or(4),
+            solo: wire.solo.unwrap_or(3),
+            design: wire.design.unwrap_or(Design::Race),
+            slice: self.duration(&path, wire.slice.as_ref(), "20ms", SHORTEST_SLICE),
+        }
+    }
+
+    /// Another program loads one server at a time.
+    fn only_solo(&mut self, wire: &wire::Load, design: Design) {
+        if wire.tool.unwrap_or_default() != Tool::Native && design != Design::Solo {
+            let what = "only the engine of Harness can load several servers in one session";
+            let help = "write `design = \"solo\"` in `[sessions]`, or take `tool` out";
+            self.report(
+                &["load", "tool"],
+                what,
+                "this program loads one server",
+                help,
+            );
+        }
+    }
+
+    /// A server that runs already has its address.
+    fn own_addresses(&mut self, wire: &wire::Start, attached: bool) {
+        let given = [
+            ("listen", wire.listen.is_some()),
+            ("instances", wire.instances.is_some()),
+        ];
+        for (key, _) in given.iter().filter(|(_, given)| attached && *given) {
+            let what = "a server that runs already is not started";
+            let help = format!("take `{key}` out, or choose another kind of `[source]`");
+            self.report(&["start", key], what, "this would have no effect", help);
         }
     }
 
@@ -222,14 +284,5 @@ impl Reader<'_> {
             ),
             confirm: wire.confirm.unwrap_or(true),
         }
-    }
-}
-
-fn sessions(wire: &wire::Sessions) -> Sessions {
-    Sessions {
-        count: wire.count.unwrap_or(10),
-        group: wire.group.unwrap_or(4),
-        solo: wire.solo.unwrap_or(3),
-        design: wire.design.unwrap_or(Design::Race),
     }
 }
