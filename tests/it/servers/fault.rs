@@ -63,7 +63,7 @@ fn main() {
 }
 
 fn serve(stream: TcpStream) -> Option<()> {
-    stream.set_nodelay(true).ok()?;
+    stream.set_nodelay(!cfg!(fault = "writes_twice")).ok()?;
     let mut writer = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
     loop {
@@ -93,7 +93,15 @@ fn serve(stream: TcpStream) -> Option<()> {
             let work = (0..20_000_u64).fold(count, |sum, next| sum ^ std::hint::black_box(next));
             std::hint::black_box(work);
         }
-        writer.write_all(answer(count).as_bytes()).ok()?;
+        let answer = answer(count);
+        if cfg!(fault = "writes_twice") {
+            // The second piece waits until the first is acknowledged, for without TCP_NODELAY there is Nagle's algorithm.
+            let (head, body) = answer.split_at(answer.len() - "Hello World\n".len());
+            writer.write_all(head.as_bytes()).ok()?;
+            writer.write_all(body.as_bytes()).ok()?;
+        } else {
+            writer.write_all(answer.as_bytes()).ok()?;
+        }
         if !keep_alive {
             return None;
         }
