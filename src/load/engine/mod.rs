@@ -50,9 +50,9 @@ pub(super) fn spawn_all(
 fn plan(workload: &Workload, targets: &[Target]) -> Plan {
     let server = |target: &Target| Server {
         addresses: target.addresses.clone(),
-        request: request(workload, &target.addresses[0]),
+        request: request(workload, &workload.path, &target.addresses[0]),
         status: target.status,
-        body_length: target.expected[0].length,
+        expected: target.expected[0].clone(),
     };
     Plan {
         servers: targets.iter().map(server).collect(),

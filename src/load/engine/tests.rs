@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::load::{Expected, Running, Target, start};
@@ -135,7 +136,7 @@ fn target(address: SocketAddr) -> Target {
         status: 200,
         expected: vec![Expected {
             length: Some(5),
-            body: None,
+            body: Some(Bytes::from_static(b"hello")),
         }],
     }
 }
@@ -392,15 +393,25 @@ fn wrong_answers_are_failures() {
     fn wrong_length(stream: &mut TcpStream) -> io::Result<bool> {
         say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!")
     }
+    fn wrong_body(stream: &mut TcpStream) -> io::Result<bool> {
+        say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhullo")
+    }
+    fn wrong_chunk(stream: &mut TcpStream) -> io::Result<bool> {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        say(stream, head)?;
+        say(stream, "2\r\nhe\r\n3\r\nlla\r\n0\r\n\r\n")
+    }
     fn no_http(stream: &mut TcpStream) -> io::Result<bool> {
         say(stream, "hello")
     }
     fn too_much(stream: &mut TcpStream) -> io::Result<bool> {
         say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!")
     }
-    let kinds: [(Answering, ErrorKind); 4] = [
+    let kinds: [(Answering, ErrorKind); 6] = [
         (wrong_status, ErrorKind::BadStatus),
         (wrong_length, ErrorKind::BadLength),
+        (wrong_body, ErrorKind::BadBody),
+        (wrong_chunk, ErrorKind::BadBody),
         (no_http, ErrorKind::Malformed),
         (too_much, ErrorKind::Malformed),
     ];
@@ -434,16 +445,16 @@ fn a_connection_closed_inside_an_answer_is_a_failure_and_no_reason_to_spin() {
         say(stream, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe").map(|_| false)
     }
     let nothing: Answering = |_| Ok(false);
-    for answering in [half, nothing] {
+    for (answering, kind) in [
+        (half as Answering, ErrorKind::Short),
+        (nothing, ErrorKind::Closed),
+    ] {
         let server = Server::new(answering);
         let began = Instant::now();
         let figures = load_in_vain(&workload(1, true), server.target(), 5);
         assert!(began.elapsed() >= FIVE_FAILURES);
         assert_eq!(figures.answers, 0);
-        assert_eq!(
-            figures.errors.keys().collect::<Vec<_>>(),
-            [&ErrorKind::Closed]
-        );
+        assert_eq!(figures.errors.keys().collect::<Vec<_>>(), [&kind]);
     }
 }
 

@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags};
@@ -20,6 +21,7 @@ use super::shared::{Shared, TargetCell};
 use super::socket::{self, Sources};
 use super::tally::{Tally, Times};
 use crate::address::Address;
+use crate::load::Expected;
 use crate::load::http1::{Answer, Malformed, Whole};
 use crate::load::latency::nanoseconds;
 use crate::outcome::ErrorKind;
@@ -59,8 +61,8 @@ pub(crate) struct Server {
     pub(crate) request: Vec<u8>,
     /// The status that every answer must have.
     pub(crate) status: u16,
-    /// The body length that every answer must have, where that is fixed.
-    pub(crate) body_length: Option<u64>,
+    /// What every answer must be.
+    pub(crate) expected: Expected,
 }
 
 impl Server {
@@ -69,10 +71,13 @@ impl Server {
         if answer.status != self.status {
             return Some(ErrorKind::BadStatus);
         }
-        let wrong_length = self
-            .body_length
-            .is_some_and(|length| length != answer.body_length);
-        wrong_length.then_some(ErrorKind::BadLength)
+        let of_body = |body: &Bytes| body.len() as u64;
+        let length = self.expected.length;
+        let length = length.or_else(|| self.expected.body.as_ref().map(of_body));
+        if length.is_some_and(|length| length != answer.body_length) {
+            return Some(ErrorKind::BadLength);
+        }
+        (!answer.body_right).then_some(ErrorKind::BadBody)
     }
 }
 
@@ -352,7 +357,11 @@ impl Worker {
         let connection = &mut self.connections[index];
         connection.first_byte.get_or_insert(now);
         self.tallies[connection.target].received(length);
-        match connection.parser.feed(&self.buffer[..length]) {
+        let expected = self.plan.servers[connection.target]
+            .expected
+            .body
+            .as_deref();
+        match connection.parser.feed(&self.buffer[..length], expected) {
             Ok(None) => {}
             Ok(Some(Whole { answer, used })) if used == length => self.answered(index, answer, now),
             // More than was asked for leaves nothing to hold the next answer to.
@@ -365,6 +374,9 @@ impl Worker {
         let now = self.now();
         match self.connections[index].parser.finish() {
             Some(answer) => self.answered(index, answer, now),
+            None if self.connections[index].first_byte.is_some() => {
+                self.fail(index, ErrorKind::Short);
+            }
             None => self.lose(index, ErrorKind::Closed),
         }
     }
