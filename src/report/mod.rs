@@ -2,6 +2,7 @@
 //!
 //! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
 
+mod details;
 mod figures;
 mod gaps;
 mod json;
@@ -11,6 +12,7 @@ mod plot;
 mod steps;
 mod terminal;
 mod texts;
+mod warnings;
 mod words;
 
 use jiff::Timestamp;
@@ -21,10 +23,12 @@ use crate::outcome::Gap;
 use crate::verdict::{Judgement, Level, Verdict};
 use crate::version::{Cell, line};
 
+pub use details::Details;
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
 pub use past::{Acknowledgement, News, Past};
 pub use steps::{DependencyChange, Step};
+pub(crate) use warnings::DELAYED_ACK;
 
 /// The number of the JSON form, raised by any change that an older reader would misread.
 const SCHEMA: u32 = 1;
@@ -174,9 +178,9 @@ impl Report {
                 .collect(),
             gaps: gaps::groups(run, &judgement.gaps, past),
             news: past.news(run),
-            warnings: texts::warnings(run, judgement),
+            warnings: warnings::sentences(run, judgement),
             machine_in_short: texts::machine_in_short(&header.machine),
-            machine: texts::machine(header),
+            machine: texts::machine(run),
             method: texts::method(header, judgement.comparisons.len()),
             seed: header.seed,
             repeat: texts::repeat(header),

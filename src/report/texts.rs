@@ -1,69 +1,11 @@
-//! Sentences about the whole run: warnings, machine, method.
+//! Sentences about the whole run: machine, method, how to repeat it.
 
 use std::collections::BTreeSet;
 
-use super::words::{command, count, share};
-use crate::journal::{Header, Launched, Machine, Run};
-use crate::matrix::{Compare, Design, Stop, Workload};
-use crate::verdict::{Comparison, Judgement, Metric, Warning};
-use crate::version::{Cell, Order};
-
-/// Returns what a reader should know, one sentence each, without repeating one.
-pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if run.summary.is_none() {
-        sentences.push("The run has not ended by itself: these are its results so far.".to_owned());
-    }
-    if run.torn {
-        sentences.push("The last line of the journal was torn off and is left out.".to_owned());
-    }
-    if is_attached(run) {
-        sentences.push(
-            "The servers ran already and were not started anew for each session, so what differs from one start of a \
-             version to the next is not in the intervals."
-                .to_owned(),
-        );
-    }
-    if run.header.matrix.modified {
-        sentences.push("The matrix file differed from its commit.".to_owned());
-    }
-    sentences.extend(reference_gaps(&run.header, judgement));
-    sentences.extend(withdrawn(&run.header));
-    for comparison in &judgement.comparisons {
-        for warning in &comparison.warnings {
-            let sentence = warning_text(run, comparison, warning);
-            if !sentences.contains(&sentence) {
-                sentences.push(sentence);
-            }
-        }
-    }
-    sentences
-}
-
-/// Returns a sentence for each reference that has no number, so that nothing is compared with it.
-fn reference_gaps(header: &Header, judgement: &Judgement) -> Vec<String> {
-    let Compare::Reference(name) = &header.compare else {
-        return Vec::new();
-    };
-    let gaps = judgement.gaps.iter().map(|(cell, _)| &header.cells[*cell]);
-    gaps.filter(|cell| cell.version.name == *name)
-        .map(|cell| {
-            format!(
-                "The reference {} has no number: nothing is compared with it.",
-                cell.id
-            )
-        })
-        .collect()
-}
-
-/// Returns a sentence for each version that its publisher took back.
-fn withdrawn(header: &Header) -> BTreeSet<String> {
-    let sentence = |cell: &Cell| {
-        let why = cell.version.withdrawn.as_ref()?;
-        Some(format!("{} is withdrawn: {why}.", cell.version.name))
-    };
-    header.cells.iter().filter_map(sentence).collect()
-}
+use super::words::{command, count, list, share};
+use crate::journal::{Header, Machine, Run, SessionRecord, Sharing};
+use crate::matrix::{Arrivals, Compare, Design, Manner, Protocol, Stop, Workload};
+use crate::version::Order;
 
 /// Returns what each version is compared with.
 pub(super) fn compared_with(header: &Header) -> String {
@@ -80,75 +22,6 @@ pub(super) fn compared_with(header: &Header) -> String {
     }
 }
 
-/// Returns whether somebody else has started the servers: then none of their processes is known.
-fn is_attached(run: &Run) -> bool {
-    let launches = run.sessions.iter().flat_map(|session| &session.launches);
-    let mut samples = launches.filter_map(|launch| match &launch.outcome {
-        Launched::Sample(sample) => Some(sample),
-        Launched::Gap(_) => None,
-    });
-    samples
-        .next()
-        .is_some_and(|sample| sample.resources.processes == 0)
-}
-
-fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String {
-    let name = |cell: usize| run.header.cells[cell].id.as_str();
-    let pair = format!(
-        "{} → {}",
-        name(comparison.pair.baseline),
-        name(comparison.pair.candidate)
-    );
-    match warning {
-        Warning::FewSessions { held, planned } => {
-            let held = count(*held, "session");
-            format!("{pair}: {held} count, {planned} were planned.")
-        }
-        Warning::UnfairRace { difference } => format!(
-            "{pair}: the race was not fair, the second got {:+.1} % CPU time against the first, so answers per CPU second \
-             decide.",
-            difference * 100.0
-        ),
-        Warning::Waits { cell } => format!(
-            "{pair}: {} uses less CPU than the other by itself, it waits for something; answers per second decide.",
-            name(*cell)
-        ),
-        Warning::SoloDisagrees { solo } => format!(
-            "{pair}: the solo trials point the other way ({:+.1} % answers per second alone). They are few and noisy; but \
-             a race shows versions that share a CPU, and sharing may cost one of them more. `--solo 10` tells more.",
-            solo.exp_m1() * 100.0
-        ),
-        Warning::GeneratorBound { sessions } => {
-            let sessions = count(*sessions, "session");
-            let so = match comparison.metric {
-                Metric::CpuPerAnswer => "so answers per CPU second decide",
-                Metric::Throughput => {
-                    "and the servers' CPU time is not known, so these do not count"
-                }
-            };
-            format!("{pair}: the load generator was the limit in {sessions}, {so}.")
-        }
-        Warning::Unsteady { launches } => format!(
-            "{pair}: measuring began before CPU time per answer was steady in {}.",
-            if *launches == 1 {
-                "1 launch".to_owned()
-            } else {
-                format!("{launches} launches")
-            }
-        ),
-        Warning::Bimodal { cell } => format!(
-            "{}: its launches settle at two levels of CPU time per answer; a mean over them describes neither.",
-            name(*cell)
-        ),
-        Warning::SameProgram => format!(
-            "{pair}: the two programs are the same, byte for byte; only what they read when they run can make a difference."
-        ),
-        Warning::NotConfirmed => {
-            format!("{pair}: the first sessions showed a step that fresh sessions did not confirm.")
-        }
-    }
-}
-
 /// Returns `Example CPU, 2 CPUs, linux 6.1.0, KVM`.
 pub(super) fn machine_in_short(machine: &Machine) -> String {
     let mut parts = vec![
@@ -161,8 +34,8 @@ pub(super) fn machine_in_short(machine: &Machine) -> String {
 }
 
 /// Returns the machine's facts, name and value.
-pub(super) fn machine(header: &Header) -> Vec<(String, String)> {
-    let machine = &header.machine;
+pub(super) fn machine(run: &Run) -> Vec<(String, String)> {
+    let (header, machine) = (&run.header, &run.header.machine);
     let cpus = |cpus: &[usize]| {
         cpus.iter()
             .map(ToString::to_string)
@@ -185,6 +58,8 @@ pub(super) fn machine(header: &Header) -> Vec<(String, String)> {
         ),
         ("Virtualisation", virtualisation.to_owned()),
     ];
+    facts.extend(load_in_short(run).map(|load| ("Load", load)));
+    facts.extend(sharing(run).map(|sharing| ("CPU time between servers", sharing.to_owned())));
     facts.extend(
         machine
             .tools
@@ -195,6 +70,37 @@ pub(super) fn machine(header: &Header) -> Vec<(String, String)> {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
+}
+
+/// Returns what sent the requests and how busy that was; none where the sessions do not say.
+pub(super) fn load_in_short(run: &Run) -> Option<String> {
+    let told = |session: &&SessionRecord| !session.client.engine.is_empty();
+    let sessions: Vec<&SessionRecord> = run.sessions.iter().filter(told).collect();
+    let engines: BTreeSet<&str> = sessions
+        .iter()
+        .map(|session| session.client.engine.as_str())
+        .collect();
+    let engines: Vec<String> = engines.into_iter().map(str::to_owned).collect();
+    let busy = sessions.iter().map(|session| session.client_share);
+    let busy = busy.reduce(f64::max)?;
+    Some(format!(
+        "{}, used at most {:.0} % of its CPUs in any session",
+        list(&engines, "and"),
+        busy * 100.0
+    ))
+}
+
+/// Returns how CPU time was shared out between racing servers; none where none raced or the sessions do not say.
+fn sharing(run: &Run) -> Option<&'static str> {
+    let mut raced = run
+        .sessions
+        .iter()
+        .filter(|session| session.design == Design::Race && !session.client.engine.is_empty());
+    Some(match raced.next()?.sharing {
+        Sharing::Sessions => "shared out by the kernel between threads or sessions",
+        Sharing::CgroupV1 => "shared out equally, by control groups (version 1)",
+        Sharing::CgroupV2 => "shared out equally, by control groups (version 2)",
+    })
 }
 
 /// Returns how it was measured and judged, one paragraph each.
@@ -217,18 +123,52 @@ fn load(workload: &Workload) -> String {
         Stop::Duration(duration) => format!("{} s", duration.as_secs_f64()),
         Stop::Requests(requests) => format!("{requests} answers"),
     };
+    let paths: Vec<String> = workload.paths().map(str::to_owned).collect();
     format!(
-        "Load {}: {} {} over {} to each server, {connections}, measured for {stop} after at least {} answers of \
-         warm-up. The loop is closed, a connection asks again when its answer is whole: so mean latency is connections ÷ \
-         fetches/sec and not a second finding, and nothing here tells of latency at a given rate.",
+        "Load {}: {} {} over {} to each server{}, {connections}, measured for {stop} after at least {} answers of \
+         warm-up. {}",
         workload.name,
         workload.method,
-        workload.path,
+        list(&paths, "and"),
         count(
             usize::try_from(workload.connections).unwrap_or(usize::MAX),
             "connection"
         ),
+        transport(&workload.manner),
         workload.warmup_answers,
+        pace(&workload.manner),
+    )
+}
+
+/// Returns what is special of the connections: `, HTTP/2 over TLS, up to 10 requests under way on each`.
+fn transport(manner: &Manner) -> String {
+    let protocol = match manner.protocol {
+        Protocol::Http1 => "",
+        Protocol::Http2 => ", HTTP/2",
+    };
+    let tls = if manner.tls { ", over TLS" } else { "" };
+    let most = manner.pipeline.or(manner.streams);
+    let most = most.map_or_else(String::new, |most| {
+        format!(", up to {most} requests under way on each")
+    });
+    format!("{protocol}{tls}{most}")
+}
+
+/// Returns when requests were sent, and what that means for the figures.
+fn pace(manner: &Manner) -> String {
+    let Some(rate) = manner.rate else {
+        return "The loop is closed, a connection asks again when its answer is whole: so mean latency is connections ÷ \
+                fetches/sec and not a second finding, and nothing here tells of latency at a given rate."
+            .to_owned();
+    };
+    let arrivals = match manner.arrivals {
+        Arrivals::Even => "at equal distances",
+        Arrivals::Poisson => "at random distances",
+    };
+    format!(
+        "Requests are due {rate} times a second at each server, {arrivals}, whether earlier ones have their answers or not, \
+         and latency counts from then. Answers per second are that rate as long as a server keeps up, and say nothing: so \
+         answers per CPU second decide."
     )
 }
 

@@ -8,6 +8,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use crate::build::diagnosis::{Diagnosis, Nature, diagnose};
 use crate::build::log;
 use crate::error::{Error, Kind, Result};
@@ -69,8 +71,8 @@ pub struct Instance {
     pub log: PathBuf,
     /// From the start of the process to the first right answer.
     pub startup: Duration,
-    /// Length of the right answer's body, bytes.
-    pub body_length: u64,
+    /// The bodies of the right answers, one for each path of the load in its order.
+    pub bodies: Vec<Bytes>,
 }
 
 /// Returns a loopback address with a port that nobody holds now.
@@ -99,14 +101,14 @@ pub async fn start(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
 
 /// Waits for a right answer of a server that runs already. Nothing is known of its processes.
 async fn attach(launch: &Launch<'_>) -> Outcome<Instance> {
-    let answer = until_ready(launch, host::monotonic()).await?;
+    let first = until_ready(launch, host::monotonic()).await?;
     Ok(Instance {
         child: None,
         tree: Tree::default(),
         address: launch.address,
         log: launch.log.clone(),
         startup: Duration::ZERO,
-        body_length: answer.body.len() as u64,
+        bodies: bodies(launch, first).await?,
     })
 }
 
@@ -137,35 +139,30 @@ async fn start_own(launch: &Launch<'_>, spec: &Spec) -> Result<Outcome<Instance>
     if !tree.listens_on(launch.address.port()) {
         return Ok(Err(port_taken(launch.address).with_log(&launch.log)));
     }
+    let bodies = match bodies(launch, answer).await {
+        Ok(bodies) => bodies,
+        Err(gap) => return Ok(Err(gap.with_log(&launch.log))),
+    };
     Ok(Ok(Instance {
         tree,
         address: launch.address,
         log: launch.log.clone(),
         startup,
-        body_length: answer.body.len() as u64,
+        bodies,
         child: Some(child),
     }))
 }
 
 impl Instance {
-    /// Asks once more for a right answer: a server that stopped giving one under load was not measured.
+    /// Asks once more for a right answer to each path: a server that stopped giving one under load was not measured.
     pub async fn check_again(&self, launch: &Launch<'_>) -> Outcome<()> {
-        let path = &launch.workload.path;
-        match probe::ask(self.address, path, launch.workload, launch.check, ANSWER).await {
-            Ok(_) => Ok(()),
-            Err(Trouble::Refused) => Err(Gap::new(
-                GapKind::Crashed,
-                "nothing listens any more after the load",
-            )),
-            Err(Trouble::NoAnswer(why)) => Err(Gap::new(
-                GapKind::Stalled,
-                format!("no answer after the load: {why}"),
-            )),
-            Err(Trouble::Wrong(why)) => Err(Gap::new(
-                GapKind::WrongAnswer,
-                format!("after the load: {why}"),
-            )),
+        for (path, check) in checks(launch) {
+            let asked = probe::ask(self.address, path, launch.workload, &check, ANSWER);
+            if let Err(trouble) = asked.await {
+                return Err(after_the_load(&trouble));
+            }
         }
+        Ok(())
     }
 
     /// Returns how the server ended, if it has. Where connections to it have failed, that may take a moment to be told.
@@ -190,6 +187,50 @@ impl Instance {
             tokio::time::sleep(POLL.0).await;
         }
     }
+}
+
+/// Returns the gap of a server that gives no right answer any more.
+fn after_the_load(trouble: &Trouble) -> Gap {
+    match trouble {
+        Trouble::Refused => Gap::new(GapKind::Crashed, "nothing listens any more after the load"),
+        Trouble::NoAnswer(why) => {
+            Gap::new(GapKind::Stalled, format!("no answer after the load: {why}"))
+        }
+        Trouble::Wrong(why) => Gap::new(GapKind::WrongAnswer, format!("after the load: {why}")),
+    }
+}
+
+/// Returns the paths of the load with what a right answer to each is: the matrix says the body of the first one's only.
+fn checks<'a>(launch: &Launch<'a>) -> impl Iterator<Item = (&'a str, Check)> {
+    let others = Check {
+        body: None,
+        body_regex: None,
+        ..launch.check.clone()
+    };
+    let first = std::iter::once(launch.check.clone()).chain(std::iter::repeat(others));
+    launch.workload.paths().zip(first)
+}
+
+/// Asks the other paths of the load once each, and returns the bodies of all.
+async fn bodies(launch: &Launch<'_>, first: Answer) -> Outcome<Vec<Bytes>> {
+    let mut bodies = vec![first.body];
+    for (path, check) in checks(launch).skip(1) {
+        let asked = probe::ask(launch.address, path, launch.workload, &check, ANSWER);
+        let why = match asked.await {
+            Ok(answer) => {
+                bodies.push(answer.body);
+                continue;
+            }
+            Err(Trouble::Wrong(why)) => {
+                return Err(Gap::new(GapKind::WrongAnswer, format!("{path}: {why}")));
+            }
+            Err(Trouble::Refused) => "nothing listens any more".to_owned(),
+            Err(Trouble::NoAnswer(why)) => why,
+        };
+        let gap = Gap::new(GapKind::NotReady, format!("{path}: {why}"));
+        return Err(with_diagnosis(gap, launch));
+    }
+    Ok(bodies)
 }
 
 /// Asks until the right answer comes or the time is up: first on the path that tells that the server is ready, where

@@ -4,6 +4,7 @@
     reason = "a session waits for windows to pass, and drops empty logs"
 )]
 
+mod client;
 mod fault;
 mod measure;
 
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 use crate::host;
-use crate::journal::{Client, CpuPlan, Launch, Launched, SessionRecord, Sharing, Window};
+use crate::journal::{CpuPlan, Launch, Launched, SessionRecord, Sharing, Window};
 use crate::matrix::{Design, Matrix};
 use crate::outcome::{Gap, GapKind, LoadFigures, Sample};
 use crate::plan::SessionPlan;
@@ -51,12 +52,12 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
     }
     let up: Vec<&Instance> = instances.iter().flatten().collect();
     let measured = if up.len() >= least_servers(plan.design) {
-        measure(setting, &up).await?
+        measure(setting, (plan, index), &up).await?
     } else {
         Measured::default()
     };
     let (client_share, server_share, steal_share) = measured.shares;
-    let mut windows = measured.windows.clone();
+    let (client, mut windows) = (measured.client.clone(), measured.windows.clone());
     let (launches, counted) = finish(setting, instances, measured).await?;
     for window in &mut windows {
         keep(window, &counted);
@@ -72,7 +73,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
         client_share,
         server_share,
         steal_share,
-        client: Client::default(),
+        client,
         sharing: Sharing::default(),
     })
 }
@@ -161,7 +162,7 @@ async fn judge_launch(
         return Err(client_failed(&result.load));
     }
     let ended = instance.has_ended(result.load.failed() > 0).await;
-    if let Some(gap) = fault::under_load(&result.load, ended.as_ref(), &setting.matrix.load) {
+    if let Some(gap) = fault::under_load(&result, ended.as_ref(), &setting.matrix.load) {
         return Ok(Err(gap));
     }
     if let Err(gap) = instance.check_again(&start.launch).await {
