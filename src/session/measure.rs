@@ -9,9 +9,9 @@ use crate::host;
 use crate::journal::{CpuPlan, Window};
 use crate::load::{self, Counts, Expected, Running, Target};
 use crate::matrix::{Stop, Workload};
-use crate::outcome::LoadFigures;
+use crate::outcome::{LoadFigures, Resources};
 use crate::serve::Instance;
-use crate::serve::tree::{CpuTimes, Tree};
+use crate::serve::meter::Meters;
 
 /// Windows on each side of the question whether CPU per answer still falls.
 const STEADY_WINDOWS: usize = 3;
@@ -35,7 +35,7 @@ pub(super) struct Measured {
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) load: LoadFigures,
-    pub(super) cpu_seconds: f64,
+    pub(super) resources: Resources,
     pub(super) warmup_answers: u64,
     pub(super) steady: bool,
 }
@@ -53,26 +53,25 @@ pub(super) async fn measure(setting: &Setting<'_>, up: &[&Instance]) -> Result<M
         .iter()
         .map(|instance| target(setting, instance))
         .collect();
-    let mut trees: Vec<Tree> = up.iter().map(|instance| instance.tree.clone()).collect();
     let running = load::start(workload, &targets, &setting.cpus.load).map_err(|error| {
         Error::new(Kind::Machine, "cannot start the load")
             .because(error)
             .hint("harness doctor")
     })?;
-    let warmups = warm_up(&running, &trees, workload).await;
-    // A server may have started its workers only under load.
-    trees.iter_mut().for_each(Tree::renew);
-    let (stolen, cpu) = (host::stolen(), cpu_times(&trees));
+    let mut meters = Meters::new(up.iter().map(|instance| &instance.tree));
+    let warmups = warm_up(&running, &mut meters, workload).await;
+    meters.begin();
+    let stolen = host::stolen();
     running.begin_measuring();
-    let windows = windows(&running, &trees, workload).await;
+    let windows = windows(&running, &mut meters, workload).await;
     let stolen = host::stolen().saturating_sub(stolen);
-    let cpu_seconds = cpu_between(&cpu, &cpu_times(&trees));
-    let servers = running.stop().into_iter().zip(cpu_seconds).zip(warmups);
+    let loads = running.stop();
+    let servers = loads.into_iter().zip(meters.finish()).zip(warmups);
     Ok(Measured {
         servers: servers
-            .map(|((load, cpu_seconds), warmup)| Server {
+            .map(|((load, resources), warmup)| Server {
                 load,
-                cpu_seconds,
+                resources,
                 warmup_answers: warmup.answers,
                 steady: warmup.steady,
             })
@@ -115,31 +114,18 @@ fn shares(windows: &[Window], cpus: &CpuPlan, stolen: Duration) -> (f64, f64, f6
     )
 }
 
-fn cpu_times(trees: &[Tree]) -> Vec<CpuTimes> {
-    trees.iter().map(Tree::cpu).collect()
-}
-
-fn cpu_between(earlier: &[CpuTimes], later: &[CpuTimes]) -> Vec<f64> {
-    later
-        .iter()
-        .zip(earlier)
-        .map(|(later, earlier)| later.seconds_since(earlier))
-        .collect()
-}
-
 /// Loads until every server has given enough answers and its CPU per answer has stopped falling.
-async fn warm_up(running: &Running, trees: &[Tree], workload: &Workload) -> Vec<Warmup> {
+async fn warm_up(running: &Running, meters: &mut Meters<'_>, workload: &Workload) -> Vec<Warmup> {
     let deadline = host::monotonic() + workload.warmup_at_most;
-    let mut history: Vec<Vec<f64>> = vec![Vec::new(); trees.len()];
-    let (mut counts, mut cpu) = (running.counts(), cpu_times(trees));
+    let mut counts = running.counts();
+    let mut history: Vec<Vec<f64>> = vec![Vec::new(); counts.len()];
     loop {
         tokio::time::sleep(workload.window).await;
-        let (counts_now, cpu_now) = (running.counts(), cpu_times(trees));
-        let used = cpu_between(&cpu, &cpu_now);
+        let (counts_now, used) = (running.counts(), meters.sample());
         for (place, costs) in history.iter_mut().enumerate() {
             costs.push(cost(counts[place], counts_now[place], used[place]));
         }
-        (counts, cpu) = (counts_now, cpu_now);
+        counts = counts_now;
         let enough = |answers: u64| answers >= workload.warmup_answers;
         let warm: Vec<Warmup> = counts
             .iter()
@@ -180,19 +166,19 @@ fn is_steady(costs: &[f64]) -> bool {
 }
 
 /// Measures window by window until the workload says that it is enough.
-async fn windows(running: &Running, trees: &[Tree], workload: &Workload) -> Vec<Window> {
+async fn windows(running: &Running, meters: &mut Meters<'_>, workload: &Workload) -> Vec<Window> {
     let begun = host::monotonic();
     let (end, patience) = match workload.stop {
         Stop::Duration(duration) => (begun + duration, Duration::MAX),
         Stop::Requests(_) => (begun + LONGEST_LOAD, workload.timeout * 2),
     };
     let mut windows = Vec::new();
-    let mut last = Reading::take(running, trees);
-    let mut quiet = vec![Duration::ZERO; trees.len()];
+    let mut last = Reading::take(running, meters);
+    let mut quiet = vec![Duration::ZERO; last.counts.len()];
     // A server that gives no more answers would keep a number of requests from ever being reached.
     while last.at < end && !running.finished() && quiet.iter().all(|&quiet| quiet < patience) {
         tokio::time::sleep(workload.window.min(end.saturating_sub(last.at))).await;
-        let next = Reading::take(running, trees);
+        let next = Reading::take(running, meters);
         let window = last.until(&next);
         for (quiet, &answers) in quiet.iter_mut().zip(&window.answers) {
             let passed = next.at.saturating_sub(last.at);
@@ -212,16 +198,17 @@ async fn windows(running: &Running, trees: &[Tree], workload: &Workload) -> Vec<
 struct Reading {
     at: Duration,
     counts: Vec<Counts>,
-    cpu: Vec<CpuTimes>,
+    /// Of each server since the reading before, s.
+    cpu_seconds: Vec<f64>,
     client_cpu: Duration,
 }
 
 impl Reading {
-    fn take(running: &Running, trees: &[Tree]) -> Self {
+    fn take(running: &Running, meters: &mut Meters<'_>) -> Self {
         Self {
             at: host::monotonic(),
             counts: running.counts(),
-            cpu: cpu_times(trees),
+            cpu_seconds: meters.sample(),
             client_cpu: running.client_cpu(),
         }
     }
@@ -236,7 +223,7 @@ impl Reading {
                 .zip(&next.counts)
                 .map(differences)
                 .collect(),
-            cpu_seconds: cpu_between(&self.cpu, &next.cpu),
+            cpu_seconds: next.cpu_seconds.clone(),
             client_cpu_seconds: next
                 .client_cpu
                 .saturating_sub(self.client_cpu)
