@@ -17,6 +17,7 @@ mod git;
 mod hostile;
 mod interruption;
 mod known;
+mod known_server;
 mod messages;
 mod orders;
 mod resuming;
