@@ -13,6 +13,7 @@ mod connection;
 mod options;
 mod request;
 mod shared;
+pub mod trial;
 mod worker;
 
 use std::ffi::OsString;

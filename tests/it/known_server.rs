@@ -7,9 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use harness::host;
-use harness::known::{BODY, KNOWN, STATS};
-use harness::load::{self, Expected, Target};
-use harness::matrix::{Manner, Stop, Workload};
+use harness::known::{BODY, KNOWN, STATS, trial};
+use harness::load;
 use harness::serve;
 
 use crate::world::{HARNESS, until};
@@ -52,9 +51,7 @@ impl Known {
     }
 
     fn answers(&self) -> u64 {
-        let said = self.ask(&format!("GET {STATS} HTTP/1.0\r\n\r\n"));
-        let number = said.split("\r\n\r\n").nth(1).unwrap();
-        number.trim().parse().unwrap()
+        trial::answers(self.address).unwrap()
     }
 }
 
@@ -133,40 +130,14 @@ fn several_processes_end_with_the_one_that_started_them() {
     until("all of them have ended", || !serve::is_taken(address));
 }
 
-fn workload(connections: u32) -> Workload {
-    Workload {
-        name: "known".to_owned(),
-        method: "GET".to_owned(),
-        path: "/".to_owned(),
-        headers: BTreeMap::new(),
-        body: None,
-        connections,
-        keep_alive: true,
-        stop: Stop::Duration(Duration::from_secs(1)),
-        warmup_answers: 0,
-        warmup_at_most: Duration::ZERO,
-        window: Duration::from_millis(250),
-        timeout: Duration::from_secs(20),
-        max_error_rate: 0.0,
-        manner: Manner::default(),
-    }
-}
-
 #[test]
 fn two_thousand_connections_lose_no_count() {
     const CONNECTIONS: u32 = 2000;
     host::allow_open_files(u64::from(CONNECTIONS) + 512).unwrap();
     let known = Known::new(&[]);
-    let target = Target {
-        addresses: vec![known.address.into()],
-        status: 200,
-        expected: vec![Expected {
-            length: Some(BODY.len() as u64),
-            body: None,
-        }],
-    };
+    let target = trial::target(known.address);
     let cpu = host::allowed_cpus()[0];
-    let running = load::start(&workload(CONNECTIONS), &[target], &[cpu]).unwrap();
+    let running = load::start(&trial::workload(CONNECTIONS), &[target], &[cpu]).unwrap();
     until("every connection has had ten answers", || {
         running.counts()[0].answers >= u64::from(CONNECTIONS) * 10
     });

@@ -11,6 +11,7 @@ mod attach;
 mod builds;
 mod cells;
 mod diagnosis;
+mod doctor;
 mod faults;
 mod foreign;
 mod git;
