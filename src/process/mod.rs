@@ -20,6 +20,7 @@ use tokio::sync::OnceCell;
 use crate::error::{Error, Kind, Result};
 use crate::matrix::StopSignal;
 
+pub(crate) mod again;
 pub(crate) mod below;
 pub mod cgroup;
 mod confine;
