@@ -19,6 +19,9 @@ use crate::outcome::{Class, Gap, GapKind, Outcome};
 use crate::process::{Child, Ended, Spec};
 use crate::source;
 
+mod counters;
+mod ledger;
+pub mod meter;
 pub mod probe;
 pub mod tree;
 
@@ -63,7 +66,7 @@ pub struct Launch<'a> {
 pub struct Instance {
     /// None for a server that somebody else has started, and stops.
     child: Option<Child>,
-    /// Its processes.
+    /// Its processes. They end before this is dropped, and with it their control group.
     pub tree: Tree,
     /// Where it listens.
     pub address: SocketAddr,
@@ -118,7 +121,8 @@ async fn start_own(launch: &Launch<'_>, spec: &Spec) -> Result<Outcome<Instance>
     }
     // What a killed session has left there would be taken for this launch's words.
     drop(std::fs::remove_file(&launch.log));
-    let mut child = match Child::spawn(spec, &launch.log, &launch.log).await? {
+    let mut tree = Tree::new();
+    let mut child = match tree.spawn(spec, &launch.log).await? {
         Ok(child) => child,
         // A program that is looked for on the path is a tool of the machine's, not a part of the version.
         Err(reason) if !spec.program.contains('/') => {
@@ -135,7 +139,6 @@ async fn start_own(launch: &Launch<'_>, spec: &Spec) -> Result<Outcome<Instance>
         Err(gap) => return Ok(Err(gap.with_log(&launch.log))),
     };
     let startup = host::monotonic().saturating_sub(child.started());
-    let mut tree = Tree::below(child.root());
     if !tree.listens_on(launch.address.port()) {
         return Ok(Err(port_taken(launch.address).with_log(&launch.log)));
     }

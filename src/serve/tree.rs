@@ -1,79 +1,99 @@
-//! What a process tree uses: CPU time, memory, threads, and the socket it listens on.
+//! The process tree of a server: what is below its supervisors, and the socket it listens on. Edge.
 
-use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
+use std::collections::HashSet;
+use std::path::Path;
 
-use nix::time::clock_getcpuclockid;
 use procfs::net::TcpState;
-use procfs::process::{FDTarget, Process};
+use procfs::process::{FDTarget, Process, Stat};
 use rustix::process::Pid;
 
-use crate::outcome::Resources;
-use crate::process::below::descendants;
-use crate::process::limits::proportional_set;
+use super::counters::Counting;
+use crate::error::Result;
+use crate::journal::Sharing;
+use crate::process::below::family;
+use crate::process::cgroup::Group;
+use crate::process::{Child, Spec};
 
-/// The processes below a supervisor. Reading the list is dear, so it is renewed only when asked for. By default there
-/// are none: those of a server on another machine.
-#[derive(Debug, Clone, Default)]
+/// The processes of one server, which may have been started as several programs. By default there are none: those of a
+/// server on another machine.
+#[derive(Debug, Default)]
 pub struct Tree {
-    root: Option<Pid>,
-    members: Vec<Pid>,
+    /// The supervisors, which do not belong to it themselves.
+    roots: Vec<Pid>,
+    /// The control group that all of it is in, where one was allowed.
+    pub(super) group: Option<Group>,
+    /// Its hardware counters, where the machine has them.
+    pub(super) counting: Counting,
+}
+
+/// What the kernel says of a tree's processes at one moment.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    pub(super) supervisors: Vec<Stat>,
+    /// Those below them, with those that have ended and that nobody has waited for yet.
+    pub(super) members: Vec<Stat>,
+}
+
+impl Look {
+    /// Returns the members that live.
+    pub(super) fn living(&self) -> impl Iterator<Item = &Stat> {
+        let is_dead = |stat: &Stat| stat.state == 'Z' || stat.state == 'X';
+        self.members.iter().filter(move |stat| !is_dead(stat))
+    }
 }
 
 impl Tree {
-    /// Finds the processes below `root`.
-    pub fn below(root: Pid) -> Self {
+    /// Makes a tree for a server that is to be started, with a control group of its own where that is allowed.
+    pub fn new() -> Self {
         Self {
-            root: Some(root),
-            members: descendants(root),
+            group: Group::new(),
+            ..Self::default()
         }
     }
 
-    /// Looks again.
-    pub fn renew(&mut self) {
-        self.members = self.root.map_or_else(Vec::new, descendants);
+    /// Starts a program of the server, with its output appended to the log.
+    pub async fn spawn(
+        &mut self,
+        spec: &Spec,
+        log: &Path,
+    ) -> Result<std::result::Result<Child, String>> {
+        Child::spawn_known(spec, (log, log), |root| self.take_in(root)).await
     }
 
-    /// Returns the CPU time of each known process, threads that have ended included.
-    ///
-    /// The kernel's CPU clock of a process counts in nanoseconds and keeps the time of ended threads, which a sum over
-    /// `/proc/PID/task/*/schedstat` loses. Processes that began since the list was made are not among them.
-    pub fn cpu(&self) -> CpuTimes {
-        let time = |&pid: &Pid| cpu_of(pid).map(|time| (pid.as_raw_pid(), time));
-        CpuTimes(self.members.iter().filter_map(time).collect())
-    }
-
-    /// Returns memory, threads and processes of the whole tree now; CPU time is the caller's to fill in.
-    pub fn resources(&mut self) -> Resources {
-        self.renew();
-        let mut resources = Resources::default();
-        let mut pss = Some(0);
-        for pid in &self.members {
-            let Ok(process) = Process::new(pid.as_raw_pid()) else {
-                continue;
-            };
-            let Ok(status) = process.status() else {
-                continue;
-            };
-            resources.processes += 1;
-            resources.threads += status.threads;
-            resources.rss_peak_bytes += status.vmhwm.unwrap_or(0) * 1024;
-            pss = pss
-                .zip(proportional_set(&process))
-                .map(|(sum, own)| sum + own);
+    /// Takes in what is going to be started below `root`.
+    fn take_in(&mut self, root: Pid) {
+        if let Some(group) = &self.group {
+            group.admit(root);
         }
-        resources.pss_bytes = pss.filter(|_| resources.processes > 0);
-        resources
+        self.counting.add(root);
+        self.roots.push(root);
+    }
+
+    /// Returns how the CPU is shared out between this server and others.
+    pub fn sharing(&self) -> Sharing {
+        self.group
+            .as_ref()
+            .map_or(Sharing::Sessions, Group::sharing)
+    }
+
+    /// Looks at all its processes.
+    pub(super) fn look(&self) -> Look {
+        let mut look = Look::default();
+        for &root in &self.roots {
+            let mut family = family(root).into_iter();
+            look.supervisors.extend(family.next());
+            look.members.extend(family);
+        }
+        look
     }
 
     /// Returns whether a process of the tree holds the socket that listens on the port.
     ///
     /// Without this an old or foreign server that answers on the port would be measured in the version's name.
-    pub fn listens_on(&mut self, port: u16) -> bool {
-        self.renew();
+    pub fn listens_on(&self, port: u16) -> bool {
         let listening = listening_inodes(port);
-        self.members.iter().any(|pid| {
-            Process::new(pid.as_raw_pid())
+        self.look().living().any(|stat| {
+            Process::new(stat.pid)
                 .and_then(|process| process.fd())
                 .is_ok_and(|mut descriptors| {
                     descriptors.any(|descriptor| match descriptor.map(|found| found.target) {
@@ -85,24 +105,15 @@ impl Tree {
     }
 }
 
-/// The CPU times of a tree's processes at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CpuTimes(BTreeMap<i32, Duration>);
-
-impl CpuTimes {
-    /// Returns the CPU time used since an earlier moment, s. Each process is held against itself: one that has ended in
-    /// between adds nothing and takes nothing away.
-    pub fn seconds_since(&self, earlier: &Self) -> f64 {
-        let used = |(pid, time): (&i32, &Duration)| {
-            time.saturating_sub(earlier.0.get(pid).copied().unwrap_or_default())
-        };
-        self.0.iter().map(used).sum::<Duration>().as_secs_f64()
+/// Returns how the CPU is shared out between servers: by groups only if each has one.
+pub fn sharing<'a>(trees: impl IntoIterator<Item = &'a Tree>) -> Sharing {
+    let mut kinds = trees.into_iter().map(Tree::sharing);
+    let first = kinds.next().unwrap_or_default();
+    if kinds.all(|kind| kind == first) {
+        first
+    } else {
+        Sharing::Sessions
     }
-}
-
-fn cpu_of(pid: Pid) -> Option<Duration> {
-    let clock = clock_getcpuclockid(nix::unistd::Pid::from_raw(pid.as_raw_pid())).ok()?;
-    clock.now().ok().map(Duration::from)
 }
 
 fn listening_inodes(port: u16) -> HashSet<u64> {
@@ -121,41 +132,6 @@ mod tests {
 
     use super::*;
 
-    /// A tree whose only member is this process.
-    fn own() -> Tree {
-        let root = rustix::process::getpid();
-        Tree {
-            root: Some(root),
-            members: vec![root],
-        }
-    }
-
-    #[test]
-    fn cpu_time_grows_with_work_and_keeps_that_of_ended_threads() {
-        let tree = own();
-        let before = tree.cpu();
-        std::thread::spawn(|| {
-            (0..20_000_000_u64).fold(1, |sum, next| sum ^ std::hint::black_box(next))
-        })
-        .join()
-        .unwrap();
-        assert!(tree.cpu().seconds_since(&before) > 0.001);
-    }
-
-    #[test]
-    fn a_process_that_has_ended_takes_nothing_away() {
-        let times = |list: &[(i32, u64)]| {
-            CpuTimes(
-                list.iter()
-                    .map(|&(pid, ms)| (pid, Duration::from_millis(ms)))
-                    .collect(),
-            )
-        };
-        let earlier = times(&[(1, 100), (2, 5000)]);
-        let later = times(&[(1, 350), (3, 50)]);
-        assert!((later.seconds_since(&earlier) - 0.3).abs() < 1e-9);
-    }
-
     #[test]
     fn a_listening_socket_is_found_by_its_port() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -163,5 +139,12 @@ mod tests {
         assert_eq!(listening_inodes(port).len(), 1);
         drop(listener);
         assert!(listening_inodes(port).is_empty());
+    }
+
+    #[test]
+    fn servers_without_groups_of_their_own_share_by_sessions() {
+        let trees = [Tree::default(), Tree::default()];
+        assert_eq!(sharing(&trees), Sharing::Sessions);
+        assert_eq!(sharing(&[]), Sharing::Sessions);
     }
 }
