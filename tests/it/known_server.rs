@@ -137,7 +137,13 @@ fn two_thousand_connections_lose_no_count() {
     let known = Known::new(&[]);
     let target = trial::target(known.address);
     let cpu = host::allowed_cpus()[0];
-    let running = load::start(&trial::workload(CONNECTIONS), &[target], &[cpu]).unwrap();
+    let running = load::start(
+        &trial::workload(CONNECTIONS),
+        &[target],
+        &[cpu],
+        load::Schedule::Together,
+    )
+    .unwrap();
     until("every connection has had ten answers", || {
         running.counts()[0].answers >= u64::from(CONNECTIONS) * 10
     });

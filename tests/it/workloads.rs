@@ -222,3 +222,44 @@ fn a_server_whose_answers_wait_for_an_acknowledgement_is_told_why() {
         .filter(|line| line.starts_with("note "));
     assert_eq!(noted.count(), 1, "{ended:?}");
 }
+
+#[test]
+fn in_slices_each_server_is_loaded_for_a_time_of_its_own_and_one_that_is_slower_is_found() {
+    let design = "[sessions]\ncount = 4\nsolo = 1\ndesign = \"slices\"\nslice = \"10ms\"\n[verdict]\nconfirm = false";
+    let world = World::new();
+    world.write_faults(&["steady", "slow"], design);
+    world.change(
+        "faults.toml",
+        "duration = \"400ms\"",
+        "duration = \"200ms\"",
+    );
+    world.change("faults.toml", "at_most = \"600ms\"", "at_most = \"200ms\"");
+    let ended = world.run(&["run", "faults.toml"]).expect(1);
+    assert!(
+        ended.stdout.contains("fewer answers per second"),
+        "{ended:?}"
+    );
+    let sessions = sessions(&world).into_iter();
+    let sliced: Vec<_> = sessions
+        .filter(|session| session["design"] == "slices")
+        .collect();
+    assert_eq!(sliced.len(), 4, "no launch had to be repeated");
+    for session in &sliced {
+        let windows = session["windows"].as_array().unwrap();
+        let whole: f64 = windows
+            .iter()
+            .map(|window| window["seconds"].as_f64().unwrap())
+            .sum();
+        let own: Vec<f64> = samples(std::slice::from_ref(session))
+            .iter()
+            .map(|sample| sample["load"]["seconds"].as_f64().unwrap())
+            .collect();
+        // One at a time: together they have the whole time, not each of them.
+        let all: f64 = own.iter().sum();
+        assert!((0.5..1.1).contains(&(all / whole)), "{own:?} of {whole}");
+        assert!(
+            whole >= 0.4,
+            "twice the workload's time, as there are two: {whole}"
+        );
+    }
+}
