@@ -79,3 +79,24 @@ fn a_variable_of_another_kind_of_address_is_shown_with_its_place() {
     let why = "only a server with `listen = \"unix\"` has one";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
 }
+
+#[test]
+fn the_processes_of_a_cluster_are_one_cell() {
+    let world = World::new();
+    let server = include_str!("../../servers/hello-cluster.js");
+    world.write("hello-cluster.js", server);
+    write(&world, &["steady"], "", "{port}");
+    let old = "cmd = [\"{binary}\", \"{port}\"]";
+    let new = "cmd = [\"node\", \"{matrix_dir}/hello-cluster.js\", \"{port}\", \"4\"]";
+    world.change("faults.toml", old, new);
+    world.change("faults.toml", "connections = 4", "connections = 8");
+    for launch in launches(&world) {
+        let sample = &launch["sample"];
+        let resources = &sample["resources"];
+        // The one that was started, and its workers.
+        assert_eq!(resources["processes"], 5, "{launch}");
+        let cpu = resources["cpu_seconds"].as_f64().unwrap();
+        let seconds = sample["load"]["seconds"].as_f64().unwrap();
+        assert!(cpu > 0.1 * seconds, "{launch}");
+    }
+}
