@@ -236,6 +236,24 @@ pub struct Client {
     pub run_delay_seconds: f64,
 }
 
+impl Client {
+    /// The client is the limit when its threads use more than this share of their CPUs …
+    const BUSY: f64 = 0.95;
+
+    /// … while the servers use less than this share of theirs.
+    const SERVERS_IDLE: f64 = 0.90;
+
+    /// Returns whether a client sets the pace that uses this share of its CPUs while the servers use that of theirs. Pure.
+    pub fn sets_the_pace(client_share: f64, server_share: f64) -> bool {
+        Self::is_busy(client_share) && server_share < Self::SERVERS_IDLE
+    }
+
+    /// Returns whether the client has hardly any CPU time left. Pure.
+    pub fn is_busy(client_share: f64) -> bool {
+        client_share > Self::BUSY
+    }
+}
+
 /// How CPU time was shared out between the servers of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

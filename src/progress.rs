@@ -1,4 +1,5 @@
 //! What a person sees while it works: a bar with the time left on a terminal, one plain line per event without. Edge.
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use crate::journal::{Built, Launched, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::pipeline::{self, Event};
 use crate::plan::SessionPlan;
+use crate::report::DELAYED_ACK;
+use crate::verdict::signs::waits_for_acknowledgements;
 
 /// Writes a line to stderr. Unlike `eprintln!` it does not panic when nobody reads stderr any more: a run goes on when
 /// the pipe or terminal that watched it is gone.
@@ -23,6 +26,8 @@ pub struct Progress {
     begun: Duration,
     done: u64,
     building: Vec<usize>,
+    /// Cells of which it was said that their answers wait for acknowledgements.
+    waiting: BTreeSet<usize>,
 }
 
 impl Progress {
@@ -40,6 +45,7 @@ impl Progress {
             begun: host::monotonic(),
             done: 0,
             building: Vec::new(),
+            waiting: BTreeSet::new(),
         }
     }
 
@@ -116,9 +122,15 @@ impl Progress {
     fn end_session(&mut self, session: &SessionRecord, run: &Run) {
         self.done += 1;
         for launch in &session.launches {
-            if let Launched::Gap(gap) = &launch.outcome {
-                let id = &run.header.cells[launch.cell].id;
-                self.say(&format!("failed  {id}  {}", gap.in_one_line()));
+            let id = &run.header.cells[launch.cell].id;
+            match &launch.outcome {
+                Launched::Gap(gap) => self.say(&format!("failed  {id}  {}", gap.in_one_line())),
+                Launched::Sample(sample) if waits_for_acknowledgements(session, sample) => {
+                    if self.waiting.insert(launch.cell) {
+                        self.say(&format!("note    {id}  {DELAYED_ACK}"));
+                    }
+                }
+                Launched::Sample(_) => {}
             }
         }
         if self.bar.is_none() {
@@ -189,5 +201,10 @@ fn rates(session: &SessionRecord, run: &Run) -> String {
         Design::Solo => "solo",
     };
     let rates: Vec<String> = session.launches.iter().map(rate).collect();
-    format!("{design}  {}", rates.join("  "))
+    let limit = if session.client.generator_bound {
+        "  (the load generator was the limit)"
+    } else {
+        ""
+    };
+    format!("{design}  {}{limit}", rates.join("  "))
 }

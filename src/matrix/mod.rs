@@ -323,6 +323,14 @@ pub struct Workload {
     pub manner: Manner,
 }
 
+impl Workload {
+    /// Returns the paths that are asked for, its own first.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        let others = self.manner.mix.iter().skip(1);
+        std::iter::once(self.path.as_str()).chain(others.map(|part| part.path.as_str()))
+    }
+}
+
 /// How requests are sent. By default: each connection sends the next when it has the whole answer to the last (a closed
 /// loop), one at a time, HTTP/1.1 over plain TCP, from the engine of Harness.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

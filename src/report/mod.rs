@@ -11,6 +11,7 @@ mod plot;
 mod steps;
 mod terminal;
 mod texts;
+mod warnings;
 mod words;
 
 use jiff::Timestamp;
@@ -25,6 +26,7 @@ pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
 pub use past::{Acknowledgement, News, Past};
 pub use steps::{DependencyChange, Step};
+pub(crate) use warnings::DELAYED_ACK;
 
 /// The number of the JSON form, raised by any change that an older reader would misread.
 const SCHEMA: u32 = 1;
@@ -174,7 +176,7 @@ impl Report {
                 .collect(),
             gaps: gaps::groups(run, &judgement.gaps, past),
             news: past.news(run),
-            warnings: texts::warnings(run, judgement),
+            warnings: warnings::sentences(run, judgement),
             machine_in_short: texts::machine_in_short(&header.machine),
             machine: texts::machine(header),
             method: texts::method(header, judgement.comparisons.len()),

@@ -1,69 +1,9 @@
-//! Sentences about the whole run: warnings, machine, method.
-
-use std::collections::BTreeSet;
+//! Sentences about the whole run: machine, method, how to repeat it.
 
 use super::words::{command, count, share};
-use crate::journal::{Header, Launched, Machine, Run};
+use crate::journal::{Header, Machine};
 use crate::matrix::{Compare, Design, Stop, Workload};
-use crate::verdict::{Comparison, Judgement, Metric, Warning};
-use crate::version::{Cell, Order};
-
-/// Returns what a reader should know, one sentence each, without repeating one.
-pub(super) fn warnings(run: &Run, judgement: &Judgement) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if run.summary.is_none() {
-        sentences.push("The run has not ended by itself: these are its results so far.".to_owned());
-    }
-    if run.torn {
-        sentences.push("The last line of the journal was torn off and is left out.".to_owned());
-    }
-    if is_attached(run) {
-        sentences.push(
-            "The servers ran already and were not started anew for each session, so what differs from one start of a \
-             version to the next is not in the intervals."
-                .to_owned(),
-        );
-    }
-    if run.header.matrix.modified {
-        sentences.push("The matrix file differed from its commit.".to_owned());
-    }
-    sentences.extend(reference_gaps(&run.header, judgement));
-    sentences.extend(withdrawn(&run.header));
-    for comparison in &judgement.comparisons {
-        for warning in &comparison.warnings {
-            let sentence = warning_text(run, comparison, warning);
-            if !sentences.contains(&sentence) {
-                sentences.push(sentence);
-            }
-        }
-    }
-    sentences
-}
-
-/// Returns a sentence for each reference that has no number, so that nothing is compared with it.
-fn reference_gaps(header: &Header, judgement: &Judgement) -> Vec<String> {
-    let Compare::Reference(name) = &header.compare else {
-        return Vec::new();
-    };
-    let gaps = judgement.gaps.iter().map(|(cell, _)| &header.cells[*cell]);
-    gaps.filter(|cell| cell.version.name == *name)
-        .map(|cell| {
-            format!(
-                "The reference {} has no number: nothing is compared with it.",
-                cell.id
-            )
-        })
-        .collect()
-}
-
-/// Returns a sentence for each version that its publisher took back.
-fn withdrawn(header: &Header) -> BTreeSet<String> {
-    let sentence = |cell: &Cell| {
-        let why = cell.version.withdrawn.as_ref()?;
-        Some(format!("{} is withdrawn: {why}.", cell.version.name))
-    };
-    header.cells.iter().filter_map(sentence).collect()
-}
+use crate::version::Order;
 
 /// Returns what each version is compared with.
 pub(super) fn compared_with(header: &Header) -> String {
@@ -77,75 +17,6 @@ pub(super) fn compared_with(header: &Header) -> String {
             Order::Semver | Order::Pep440 | Order::Maven | Order::Debian | Order::Listed,
         )
         | (Compare::Previous, _) => "the version before".to_owned(),
-    }
-}
-
-/// Returns whether somebody else has started the servers: then none of their processes is known.
-fn is_attached(run: &Run) -> bool {
-    let launches = run.sessions.iter().flat_map(|session| &session.launches);
-    let mut samples = launches.filter_map(|launch| match &launch.outcome {
-        Launched::Sample(sample) => Some(sample),
-        Launched::Gap(_) => None,
-    });
-    samples
-        .next()
-        .is_some_and(|sample| sample.resources.processes == 0)
-}
-
-fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String {
-    let name = |cell: usize| run.header.cells[cell].id.as_str();
-    let pair = format!(
-        "{} → {}",
-        name(comparison.pair.baseline),
-        name(comparison.pair.candidate)
-    );
-    match warning {
-        Warning::FewSessions { held, planned } => {
-            let held = count(*held, "session");
-            format!("{pair}: {held} count, {planned} were planned.")
-        }
-        Warning::UnfairRace { difference } => format!(
-            "{pair}: the race was not fair, the second got {:+.1} % CPU time against the first, so answers per CPU second \
-             decide.",
-            difference * 100.0
-        ),
-        Warning::Waits { cell } => format!(
-            "{pair}: {} uses less CPU than the other by itself, it waits for something; answers per second decide.",
-            name(*cell)
-        ),
-        Warning::SoloDisagrees { solo } => format!(
-            "{pair}: the solo trials point the other way ({:+.1} % answers per second alone). They are few and noisy; but \
-             a race shows versions that share a CPU, and sharing may cost one of them more. `--solo 10` tells more.",
-            solo.exp_m1() * 100.0
-        ),
-        Warning::GeneratorBound { sessions } => {
-            let sessions = count(*sessions, "session");
-            let so = match comparison.metric {
-                Metric::CpuPerAnswer => "so answers per CPU second decide",
-                Metric::Throughput => {
-                    "and the servers' CPU time is not known, so these do not count"
-                }
-            };
-            format!("{pair}: the load generator was the limit in {sessions}, {so}.")
-        }
-        Warning::Unsteady { launches } => format!(
-            "{pair}: measuring began before CPU time per answer was steady in {}.",
-            if *launches == 1 {
-                "1 launch".to_owned()
-            } else {
-                format!("{launches} launches")
-            }
-        ),
-        Warning::Bimodal { cell } => format!(
-            "{}: its launches settle at two levels of CPU time per answer; a mean over them describes neither.",
-            name(*cell)
-        ),
-        Warning::SameProgram => format!(
-            "{pair}: the two programs are the same, byte for byte; only what they read when they run can make a difference."
-        ),
-        Warning::NotConfirmed => {
-            format!("{pair}: the first sessions showed a step that fresh sessions did not confirm.")
-        }
     }
 }
 

@@ -58,7 +58,7 @@ pub struct Instance {
     pub addresses: Vec<Address>,
     /// From the start of the first process to the first right answer of the last one to give it.
     pub startup: Duration,
-    /// The body of the right answer to each path of the workload.
+    /// The bodies of the right answers, one for each path of the load in its order.
     pub bodies: Vec<Bytes>,
 }
 
@@ -108,7 +108,7 @@ async fn when_ready(
     mut tree: Tree,
 ) -> Outcome<Instance> {
     let began = children.iter().map(Child::started).min();
-    let bodies = all_bodies(launch, &mut children, &mut tree).await?;
+    let first = first_body(launch, &mut children, &mut tree).await?;
     let startup = began.map(|began| host::monotonic().saturating_sub(began));
     let addresses = launch.instances.iter().map(|place| place.address.clone());
     let addresses: Vec<Address> = addresses.collect();
@@ -125,16 +125,16 @@ async fn when_ready(
         tree,
         addresses,
         startup: startup.unwrap_or_default(),
-        bodies,
+        bodies: bodies(launch, first).await?,
     })
 }
 
-/// Returns the bodies that the first instance answers, when all of them have answered rightly.
-async fn all_bodies(
+/// Returns the body that the first instance answers, when all of them have answered rightly.
+async fn first_body(
     launch: &Launch<'_>,
     children: &mut [Child],
     tree: &mut Tree,
-) -> Outcome<Vec<Bytes>> {
+) -> Outcome<Bytes> {
     let began = children.iter().map(Child::started).min();
     let began = began.unwrap_or_else(host::monotonic);
     let mut bodies = Vec::new();
@@ -170,12 +170,13 @@ async fn first_end(children: &mut [Child]) -> (usize, Ended) {
 }
 
 impl Instance {
-    /// Asks once more for a right answer: a server that stopped giving one under load was not measured.
+    /// Asks once more for a right answer to each path: a server that stopped giving one under load was not measured.
     pub async fn check_again(&self, launch: &Launch<'_>) -> Outcome<()> {
         for (instance, address) in self.addresses.iter().enumerate() {
-            let path = &launch.workload.path;
-            let asked = probe::ask(address, path, launch.workload, launch.check, ANSWER).await;
-            asked.map_err(|trouble| silent_again(&launch.name_of(instance), trouble))?;
+            for (path, check) in checks(launch) {
+                let asked = probe::ask(address, path, launch.workload, &check, ANSWER).await;
+                asked.map_err(|trouble| after_the_load(&launch.name_of(instance), trouble))?;
+            }
         }
         Ok(())
     }
@@ -237,7 +238,8 @@ async fn stop_all(children: Vec<Child>, (signal, grace): (StopSignal, Duration))
     .await;
 }
 
-fn silent_again(who: &str, trouble: Trouble) -> Gap {
+/// Returns the gap of a server that gives no right answer any more.
+fn after_the_load(who: &str, trouble: Trouble) -> Gap {
     match trouble {
         Trouble::Refused => Gap::new(
             GapKind::Crashed,
@@ -250,36 +252,61 @@ fn silent_again(who: &str, trouble: Trouble) -> Gap {
     }
 }
 
-/// Asks one instance until right answers come or the time is up: first on the path that tells that the server is ready,
-/// where that is another one, then on those of the load, whose bodies it returns.
-async fn until_ready(
-    launch: &Launch<'_>,
-    instance: usize,
-    began: Duration,
-) -> std::result::Result<Vec<Bytes>, Trouble> {
-    let workload = launch.workload;
-    if launch.ready.path != workload.path {
-        let check = only_status(launch.check);
-        until_answered(launch, instance, (&launch.ready.path, &check), began).await?;
-    }
-    let path = (workload.path.as_str(), launch.check);
-    let mut bodies = vec![until_answered(launch, instance, path, began).await?];
-    // The expected body is that of the first path.
-    let check = only_status(launch.check);
-    for other in workload.manner.mix.iter().skip(1) {
-        bodies.push(until_answered(launch, instance, (&other.path, &check), began).await?);
+/// Returns the paths of the load with what a right answer to each is: the matrix says the body of the first one's only.
+fn checks<'a>(launch: &Launch<'a>) -> impl Iterator<Item = (&'a str, Check)> {
+    let others = Check {
+        body: None,
+        body_regex: None,
+        ..launch.check.clone()
+    };
+    let first = std::iter::once(launch.check.clone()).chain(std::iter::repeat(others));
+    launch.workload.paths().zip(first)
+}
+
+/// Asks the first instance for the other paths of the load once each, and returns the bodies of all.
+async fn bodies(launch: &Launch<'_>, first: Bytes) -> Outcome<Vec<Bytes>> {
+    let mut bodies = vec![first];
+    for (path, check) in checks(launch).skip(1) {
+        let address = &launch.instances[0].address;
+        let asked = probe::ask(address, path, launch.workload, &check, ANSWER);
+        let why = match asked.await {
+            Ok(answer) => {
+                bodies.push(answer.body);
+                continue;
+            }
+            Err(Trouble::Wrong(why)) => {
+                return Err(Gap::new(GapKind::WrongAnswer, format!("{path}: {why}")));
+            }
+            Err(Trouble::Refused) => "nothing listens any more".to_owned(),
+            Err(Trouble::NoAnswer(why)) => why,
+        };
+        let errors = diagnosis_of(&launch.log_of(0)).errors;
+        return Err(Gap::new(GapKind::NotReady, format!("{path}: {why}"))
+            .with_errors(errors)
+            .with_log(&launch.log));
     }
     Ok(bodies)
 }
 
-fn only_status(check: &Check) -> Check {
-    Check {
-        status: check.status,
-        body: None,
-        body_regex: None,
-        same_length: false,
-        same_body: false,
+/// Asks one instance until the right answer comes or the time is up: first on the path that tells that the server is
+/// ready, where that is another one, then on the path of the load.
+async fn until_ready(
+    launch: &Launch<'_>,
+    instance: usize,
+    began: Duration,
+) -> std::result::Result<Bytes, Trouble> {
+    let workload = launch.workload;
+    if launch.ready.path != workload.path {
+        let check = Check {
+            status: launch.check.status,
+            body: None,
+            body_regex: None,
+            same_length: false,
+            same_body: false,
+        };
+        until_answered(launch, instance, (&launch.ready.path, &check), began).await?;
     }
+    until_answered(launch, instance, (&workload.path, launch.check), began).await
 }
 
 async fn until_answered(

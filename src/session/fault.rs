@@ -1,5 +1,6 @@
 //! What was wrong with a server under load, from what the client counted. Pure.
 
+use super::measure::Server;
 use crate::matrix::Workload;
 use crate::outcome::{ErrorKind, Gap, GapKind, LoadFigures};
 
@@ -14,15 +15,17 @@ pub(super) fn is_clients(load: &LoadFigures) -> bool {
 
 /// Returns what was wrong with a server under load, given what of it has ended and how; none if its figures count.
 pub(super) fn under_load(
-    load: &LoadFigures,
+    server: &Server,
     ended: Option<String>,
     workload: &Workload,
 ) -> Option<Gap> {
     if let Some(ended) = ended {
-        let answers = load.answers;
+        // Of a server that dies while it warms up the measured part knows nothing.
+        let answers = server.answers;
         let cause = format!("{ended} under load, after {answers} answers");
         return Some(Gap::new(GapKind::Crashed, cause));
     }
+    let load = &server.load;
     let failed = load.failed();
     if count(load, ErrorKind::PortsExhausted) * 2 > failed {
         let cause = "the client ran out of local ports; this is not the server's fault";
@@ -43,7 +46,15 @@ pub(super) fn under_load(
         );
         return Some(Gap::new(GapKind::Errors, cause));
     }
-    None
+    server.hidden.then(hidden_by_the_client)
+}
+
+/// Returns the gap of a server of which only the client's own speed was seen.
+fn hidden_by_the_client() -> Gap {
+    let cause =
+        "the load used all of its CPUs and set the pace, and the server's CPU time is not known";
+    let hint = "give the load more CPUs with `--load-cpus`";
+    Gap::new(GapKind::GeneratorBound, cause).with_hint(Some(hint.to_owned()))
 }
 
 fn no_answer(load: &LoadFigures) -> Gap {
@@ -90,6 +101,7 @@ mod tests {
 
     use super::*;
     use crate::matrix::{Manner, Stop};
+    use crate::outcome::Class;
 
     fn workload(max_error_rate: f64) -> Workload {
         Workload {
@@ -119,8 +131,15 @@ mod tests {
         }
     }
 
+    fn server(load: LoadFigures) -> Server {
+        Server {
+            load,
+            ..Server::default()
+        }
+    }
+
     fn kind(load: &LoadFigures, ended: Option<String>, rate: f64) -> Option<GapKind> {
-        under_load(load, ended, &workload(rate)).map(|gap| gap.kind)
+        under_load(&server(load.clone()), ended, &workload(rate)).map(|gap| gap.kind)
     }
 
     #[test]
@@ -130,11 +149,28 @@ mod tests {
 
     #[test]
     fn a_dead_server_has_crashed_however_many_answers_it_gave() {
-        let load = figures(4352, &[(ErrorKind::Reset, 1)]);
+        // It died in the warm-up: none of its answers was measured.
+        let dead = Server {
+            answers: 4352,
+            ..server(figures(0, &[(ErrorKind::Reset, 1)]))
+        };
         let ended = "the server ended with code 1".to_owned();
-        let gap = under_load(&load, Some(ended), &workload(1.0)).unwrap();
+        let gap = under_load(&dead, Some(ended), &workload(1.0)).unwrap();
         assert_eq!(gap.kind, GapKind::Crashed);
-        assert!(gap.cause.contains("after 4352 answers"), "{}", gap.cause);
+        assert!(gap.cause.ends_with("after 4352 answers"), "{}", gap.cause);
+    }
+
+    #[test]
+    fn a_server_that_the_client_hid_is_no_number_and_may_be_tried_again() {
+        let hidden = Server {
+            hidden: true,
+            ..server(figures(100, &[]))
+        };
+        let gap = under_load(&hidden, None, &workload(0.0)).unwrap();
+        assert_eq!(
+            (gap.kind, gap.class),
+            (GapKind::GeneratorBound, Class::Transient)
+        );
     }
 
     #[test]

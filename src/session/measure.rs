@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::Setting;
+use super::{Setting, client};
 use crate::error::{Error, Kind, Result};
 use crate::host;
-use crate::journal::{CpuPlan, Window};
+use crate::journal::{Client, CpuPlan, Window};
 use crate::load::{self, Counts, Expected, Running, Target};
-use crate::matrix::{Stop, Workload};
+use crate::matrix::{Design, Stop, Workload};
 use crate::outcome::LoadFigures;
+use crate::plan::SessionPlan;
 use crate::serve::Instance;
 use crate::serve::tree::{CpuTimes, Tree};
+use crate::stats::real;
 
 /// Windows on each side of the question whether CPU per answer still falls.
 const STEADY_WINDOWS: usize = 3;
@@ -31,15 +33,23 @@ pub(super) struct Measured {
     pub(super) windows: Vec<Window>,
     /// Client, servers, stolen: CPU time ÷ measured time ÷ CPUs.
     pub(super) shares: (f64, f64, f64),
+    /// What the client itself was like.
+    pub(super) client: Client,
 }
 
 /// What measuring gave of one server.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Server {
+    /// What the client counted over the measured part.
     pub(super) load: LoadFigures,
+    /// Right answers since the load began, warm-up included.
+    pub(super) answers: u64,
+    /// CPU time over the measured part.
     pub(super) cpu_seconds: f64,
     pub(super) warmup_answers: u64,
     pub(super) steady: bool,
+    /// Whether nothing is known of it: it was loaded alone, the client set the pace, and its CPU time is not known.
+    pub(super) hidden: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,40 +58,82 @@ struct Warmup {
     steady: bool,
 }
 
-/// Loads all servers at once: warms them up, then measures.
-pub(super) async fn measure(setting: &Setting<'_>, up: &[&Instance]) -> Result<Measured> {
-    let workload = &setting.matrix.load;
+/// Loads the servers as the plan has it: warms them up, then measures.
+pub(super) async fn measure(
+    setting: &Setting<'_>,
+    plan: &SessionPlan,
+    up: &[&Instance],
+) -> Result<Measured> {
     let targets: Vec<Target> = up
         .iter()
         .map(|instance| target(setting, instance))
         .collect();
-    let mut trees: Vec<Tree> = up.iter().map(|instance| instance.tree.clone()).collect();
-    let running = load::start(workload, &targets, &setting.cpus.load).map_err(|error| {
+    let running = start(setting, &targets)?;
+    let mut watch = Watch {
+        running: &running,
+        trees: up.iter().map(|instance| instance.tree.clone()).collect(),
+        workload: &setting.matrix.load,
+        turns: turns(plan.design, up.len()),
+    };
+    let warmups = watch.warm_up(setting.matrix.sessions.slice).await;
+    // A server may have started its workers only under load.
+    watch.trees.iter_mut().for_each(Tree::renew);
+    let cpu = cpu_times(&watch.trees);
+    running.begin_measuring();
+    let windows = watch.windows().await;
+    let cpu_seconds = cpu_between(&cpu, &cpu_times(&watch.trees));
+    // A server that died gives no more answers, so of such a one this is all that there were.
+    let counts = running.counts();
+    let loads = running.stop();
+    let servers = loads.into_iter().zip(cpu_seconds).zip(warmups).zip(counts);
+    let servers = servers.map(|(((load, cpu_seconds), warmup), counts)| Server {
+        load,
+        answers: counts.answers,
+        cpu_seconds,
+        warmup_answers: warmup.answers,
+        steady: warmup.steady,
+        hidden: false,
+    });
+    Ok(Measured::new(servers.collect(), windows, setting.cpus))
+}
+
+impl Measured {
+    /// Says what the counts and the CPU times of a session mean. Pure.
+    fn new(mut servers: Vec<Server>, windows: Vec<Window>, cpus: &CpuPlan) -> Self {
+        let shares = shares(&windows, cpus);
+        let loads = servers.iter().map(|server| &server.load);
+        let generator_bound = client::set_the_pace((shares.0, shares.1), &windows, cpus, loads);
+        if let [only] = servers.as_mut_slice() {
+            only.hidden = generator_bound && only.cpu_seconds <= 0.0;
+        }
+        let client = Client {
+            generator_bound,
+            ..Client::default()
+        };
+        Self {
+            servers,
+            windows,
+            shares,
+            client,
+        }
+    }
+}
+
+fn start(setting: &Setting<'_>, targets: &[Target]) -> Result<Running> {
+    load::start(&setting.matrix.load, targets, &setting.cpus.load).map_err(|error| {
         Error::new(Kind::Machine, "cannot start the load")
             .because(error)
             .hint("harness doctor")
-    })?;
-    let warmups = warm_up(&running, &trees, workload).await;
-    // A server may have started its workers only under load.
-    trees.iter_mut().for_each(Tree::renew);
-    let (stolen, cpu) = (host::stolen(), cpu_times(&trees));
-    running.begin_measuring();
-    let windows = windows(&running, &trees, workload).await;
-    let stolen = host::stolen().saturating_sub(stolen);
-    let cpu_seconds = cpu_between(&cpu, &cpu_times(&trees));
-    let servers = running.stop().into_iter().zip(cpu_seconds).zip(warmups);
-    Ok(Measured {
-        servers: servers
-            .map(|((load, cpu_seconds), warmup)| Server {
-                load,
-                cpu_seconds,
-                warmup_answers: warmup.answers,
-                steady: warmup.steady,
-            })
-            .collect(),
-        shares: shares(&windows, setting.cpus, stolen),
-        windows,
     })
+}
+
+/// Returns by how many servers the time is shared that the load takes: each is to be loaded for as long as the workload
+/// says, in every design.
+fn turns(design: Design, servers: usize) -> u32 {
+    match design {
+        Design::Race | Design::Solo => 1,
+        Design::Slices => u32::try_from(servers).unwrap_or(u32::MAX),
+    }
 }
 
 fn target(setting: &Setting<'_>, instance: &Instance) -> Target {
@@ -97,25 +149,29 @@ fn target(setting: &Setting<'_>, instance: &Instance) -> Target {
     }
 }
 
-/// Works out how busy each side was. Pure.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a machine has fewer than 2^53 CPUs"
-)]
-fn shares(windows: &[Window], cpus: &CpuPlan, stolen: Duration) -> (f64, f64, f64) {
-    let seconds: f64 = windows.iter().map(|window| window.seconds).sum();
-    if seconds <= 0.0 {
-        return (0.0, 0.0, 0.0);
-    }
-    let client: f64 = windows.iter().map(|window| window.client_cpu_seconds).sum();
-    let servers: f64 = windows.iter().flat_map(|window| &window.cpu_seconds).sum();
+/// Works out how busy each side was: client, servers, stolen. Pure.
+fn shares(windows: &[Window], cpus: &CpuPlan) -> (f64, f64, f64) {
+    let sum = |part: fn(&Window) -> f64| windows.iter().map(part).sum();
+    let total = Window {
+        seconds: sum(|window| window.seconds),
+        answers: Vec::new(),
+        cpu_seconds: windows
+            .iter()
+            .flat_map(|window| &window.cpu_seconds)
+            .copied()
+            .collect(),
+        client_cpu_seconds: sum(|window| window.client_cpu_seconds),
+        stolen_seconds: sum(|window| window.stolen_seconds),
+    };
+    let (client, servers) = client::shares(&total, cpus);
     let all: BTreeSet<_> = cpus.server.iter().chain(&cpus.load).collect();
-    let of = |time: f64, cpus: usize| time / seconds / cpus.max(1) as f64;
-    (
-        of(client, cpus.load.len()),
-        of(servers, cpus.server.len()),
-        of(stolen.as_secs_f64(), all.len()),
-    )
+    let had = total.seconds * real(all.len().max(1));
+    let stolen = if had > 0.0 {
+        total.stolen_seconds / had
+    } else {
+        0.0
+    };
+    (client, servers, stolen)
 }
 
 fn cpu_times(trees: &[Tree]) -> Vec<CpuTimes> {
@@ -128,34 +184,6 @@ fn cpu_between(earlier: &[CpuTimes], later: &[CpuTimes]) -> Vec<f64> {
         .zip(earlier)
         .map(|(later, earlier)| later.seconds_since(earlier))
         .collect()
-}
-
-/// Loads until every server has given enough answers and its CPU per answer has stopped falling.
-async fn warm_up(running: &Running, trees: &[Tree], workload: &Workload) -> Vec<Warmup> {
-    let deadline = host::monotonic() + workload.warmup_at_most;
-    let mut history: Vec<Vec<f64>> = vec![Vec::new(); trees.len()];
-    let (mut counts, mut cpu) = (running.counts(), cpu_times(trees));
-    loop {
-        tokio::time::sleep(workload.window).await;
-        let (counts_now, cpu_now) = (running.counts(), cpu_times(trees));
-        let used = cpu_between(&cpu, &cpu_now);
-        for (place, costs) in history.iter_mut().enumerate() {
-            costs.push(cost(counts[place], counts_now[place], used[place]));
-        }
-        (counts, cpu) = (counts_now, cpu_now);
-        let enough = |answers: u64| answers >= workload.warmup_answers;
-        let warm: Vec<Warmup> = counts
-            .iter()
-            .zip(&history)
-            .map(|(count, costs)| Warmup {
-                answers: count.answers,
-                steady: enough(count.answers) && is_steady(costs),
-            })
-            .collect();
-        if warm.iter().all(|warmup| warmup.steady) || host::monotonic() >= deadline {
-            return warm;
-        }
-    }
 }
 
 /// Returns CPU seconds per answer between two counts; infinite or no number when there was none.
@@ -182,33 +210,101 @@ fn is_steady(costs: &[f64]) -> bool {
     after.is_finite() && before.is_finite() && after >= before * (1.0 - STEADY_FALL)
 }
 
-/// Measures window by window until the workload says that it is enough.
-async fn windows(running: &Running, trees: &[Tree], workload: &Workload) -> Vec<Window> {
-    let begun = host::monotonic();
-    let (end, patience) = match workload.stop {
-        Stop::Duration(duration) => (begun + duration, Duration::MAX),
-        Stop::Requests(_) => (begun + LONGEST_LOAD, workload.timeout * 2),
-    };
-    let mut windows = Vec::new();
-    let mut last = Reading::take(running, trees);
-    let mut quiet = vec![Duration::ZERO; trees.len()];
-    // A server that gives no more answers would keep a number of requests from ever being reached.
-    while last.at < end && !running.finished() && quiet.iter().all(|&quiet| quiet < patience) {
-        tokio::time::sleep(workload.window.min(end.saturating_sub(last.at))).await;
-        let next = Reading::take(running, trees);
-        let window = last.until(&next);
-        for (quiet, &answers) in quiet.iter_mut().zip(&window.answers) {
-            let passed = next.at.saturating_sub(last.at);
-            *quiet = if answers == 0 {
-                *quiet + passed
-            } else {
-                Duration::ZERO
-            };
+/// Whoever looks at a load while it goes on.
+struct Watch<'a> {
+    running: &'a Running,
+    trees: Vec<Tree>,
+    workload: &'a Workload,
+    /// By how many servers the time is shared.
+    turns: u32,
+}
+
+impl Watch<'_> {
+    /// Waits until every server has given enough answers and its CPU per answer has stopped falling, or the time is up.
+    async fn warm_up(&self, slice: Duration) -> Vec<Warmup> {
+        let deadline = host::monotonic() + self.workload.warmup_at_most * self.turns;
+        let step = warmup_step(self.workload.window, slice, self.turns);
+        let mut history: Vec<Vec<f64>> = vec![Vec::new(); self.trees.len()];
+        let mut last = self.read();
+        loop {
+            tokio::time::sleep(step).await;
+            let next = self.read();
+            let used = cpu_between(&last.cpu, &next.cpu);
+            for (place, costs) in history.iter_mut().enumerate() {
+                costs.push(cost(last.counts[place], next.counts[place], used[place]));
+            }
+            last = next;
+            let warm = warmups(&last.counts, &history, self.workload.warmup_answers);
+            if warm.iter().all(|warmup| warmup.steady) || last.at >= deadline {
+                return warm;
+            }
         }
-        windows.push(window);
-        last = next;
     }
-    windows
+
+    /// Measures window by window until the workload says that it is enough.
+    async fn windows(&self) -> Vec<Window> {
+        let begun = host::monotonic();
+        let (end, patience) = match self.workload.stop {
+            Stop::Duration(duration) => (begun + duration * self.turns, Duration::MAX),
+            Stop::Requests(_) => {
+                let patience = self.workload.timeout * 2;
+                (begun + LONGEST_LOAD * self.turns, patience * self.turns)
+            }
+        };
+        let mut windows = Vec::new();
+        let mut last = self.read();
+        let mut quiet = vec![Duration::ZERO; self.trees.len()];
+        // A server that gives no more answers would keep a number of requests from ever being reached.
+        while last.at < end
+            && !self.running.finished()
+            && quiet.iter().all(|&quiet| quiet < patience)
+        {
+            let left = end.saturating_sub(last.at);
+            tokio::time::sleep(self.workload.window.min(left)).await;
+            let next = self.read();
+            let window = last.until(&next);
+            for (quiet, &answers) in quiet.iter_mut().zip(&window.answers) {
+                let passed = next.at.saturating_sub(last.at);
+                *quiet = if answers == 0 {
+                    *quiet + passed
+                } else {
+                    Duration::ZERO
+                };
+            }
+            windows.push(window);
+            last = next;
+        }
+        windows
+    }
+
+    fn read(&self) -> Reading {
+        Reading {
+            at: host::monotonic(),
+            counts: self.running.counts(),
+            cpu: cpu_times(&self.trees),
+            client_cpu: self.running.client_cpu(),
+            stolen: host::stolen(),
+        }
+    }
+}
+
+/// Returns how often warm-up is judged: by the window, and at least by the time in which each server has surely had its
+/// turn. Pure.
+fn warmup_step(window: Duration, slice: Duration, turns: u32) -> Duration {
+    if turns > 1 {
+        window.max(slice * turns * 2)
+    } else {
+        window
+    }
+}
+
+/// Says of each server whether it is warm. Pure.
+fn warmups(counts: &[Counts], history: &[Vec<f64>], wanted: u64) -> Vec<Warmup> {
+    let warmup = |(count, costs): (&Counts, &Vec<f64>)| Warmup {
+        answers: count.answers,
+        steady: count.answers >= wanted && is_steady(costs),
+    };
+    counts.iter().zip(history).map(warmup).collect()
 }
 
 /// The counters at one moment.
@@ -217,18 +313,10 @@ struct Reading {
     counts: Vec<Counts>,
     cpu: Vec<CpuTimes>,
     client_cpu: Duration,
+    stolen: Duration,
 }
 
 impl Reading {
-    fn take(running: &Running, trees: &[Tree]) -> Self {
-        Self {
-            at: host::monotonic(),
-            counts: running.counts(),
-            cpu: cpu_times(trees),
-            client_cpu: running.client_cpu(),
-        }
-    }
-
     fn until(&self, next: &Self) -> Window {
         let differences = |(earlier, later): (&Counts, &Counts)| later.answers - earlier.answers;
         Window {
@@ -244,7 +332,7 @@ impl Reading {
                 .client_cpu
                 .saturating_sub(self.client_cpu)
                 .as_secs_f64(),
-            stolen_seconds: 0.0,
+            stolen_seconds: next.stolen.saturating_sub(self.stolen).as_secs_f64(),
         }
     }
 }
@@ -265,22 +353,69 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_cpus_that_each_side_has() {
-        let window = Window {
+    fn each_server_has_had_its_turn_before_warm_up_is_judged() {
+        let ms = Duration::from_millis;
+        assert_eq!(warmup_step(ms(50), ms(20), 1), ms(50));
+        assert_eq!(warmup_step(ms(50), ms(20), 4), ms(160));
+        assert_eq!(warmup_step(ms(250), ms(20), 4), ms(250));
+    }
+
+    #[test]
+    fn a_server_with_too_few_answers_is_not_warm_however_steady_it_is() {
+        let counts = |answers| Counts { answers, failed: 0 };
+        let steady = vec![5.0; 6];
+        let warm = warmups(&[counts(99), counts(100)], &[steady.clone(), steady], 100);
+        let steady: Vec<bool> = warm.iter().map(|warmup| warmup.steady).collect();
+        assert_eq!(steady, [false, true]);
+    }
+
+    /// A window of two seconds.
+    fn window(client: f64, servers: [f64; 2]) -> Window {
+        Window {
             seconds: 2.0,
             answers: vec![1, 1],
-            cpu_seconds: vec![1.0, 0.5],
-            client_cpu_seconds: 1.0,
-            stolen_seconds: 0.0,
-        };
+            cpu_seconds: servers.to_vec(),
+            client_cpu_seconds: client,
+            stolen_seconds: 0.6,
+        }
+    }
+
+    #[test]
+    fn shares_are_of_the_cpus_that_each_side_has() {
         let cpus = CpuPlan {
             server: vec![0],
             load: vec![1, 2],
         };
-        let (client, server, stolen) = shares(&[window], &cpus, Duration::from_millis(600));
+        let (client, server, stolen) = shares(&[window(1.0, [1.0, 0.5])], &cpus);
         assert!((client - 0.25).abs() < 1e-12);
         assert!((server - 0.75).abs() < 1e-12);
         assert!((stolen - 0.1).abs() < 1e-12);
-        assert_eq!(shares(&[], &cpus, Duration::ZERO), (0.0, 0.0, 0.0));
+        assert_eq!(shares(&[], &cpus), (0.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_server_whose_cpu_time_is_not_when_the_client_set_the_pace() {
+        let cpus = CpuPlan {
+            server: vec![0],
+            load: vec![1],
+        };
+        let hidden = |client: f64, used: &[f64]| -> Vec<bool> {
+            let server = |&cpu_seconds: &f64| Server {
+                cpu_seconds,
+                ..Server::default()
+            };
+            let servers = used.iter().map(server).collect();
+            let measured = Measured::new(servers, vec![window(client, [0.0; 2])], &cpus);
+            assert_eq!(measured.client.generator_bound, client > 1.9);
+            measured
+                .servers
+                .iter()
+                .map(|server| server.hidden)
+                .collect()
+        };
+        assert_eq!(hidden(1.99, &[0.0]), [true]);
+        assert_eq!(hidden(1.99, &[0.7]), [false], "its CPU time is known");
+        assert_eq!(hidden(1.00, &[0.0]), [false], "the client had time left");
+        assert_eq!(hidden(1.99, &[0.0, 0.0]), [false, false], "a race");
     }
 }

@@ -4,6 +4,7 @@
     reason = "a session waits for windows to pass, and drops empty logs"
 )]
 
+mod client;
 mod fault;
 mod measure;
 
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 use crate::host;
-use crate::journal::{Client, CpuPlan, Launch, Launched, SessionRecord, Sharing, Window};
+use crate::journal::{CpuPlan, Launch, Launched, SessionRecord, Sharing, Window};
 use crate::matrix::{Design, Matrix};
 use crate::outcome::{Gap, GapKind, LoadFigures, Sample};
 use crate::plan::SessionPlan;
@@ -51,12 +52,12 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
     }
     let up: Vec<&Instance> = instances.iter().flatten().collect();
     let measured = if up.len() >= least_servers(plan.design) {
-        measure(setting, &up).await?
+        measure(setting, plan, &up).await?
     } else {
         Measured::default()
     };
     let (client_share, server_share, steal_share) = measured.shares;
-    let mut windows = measured.windows.clone();
+    let (client, mut windows) = (measured.client.clone(), measured.windows.clone());
     let (launches, counted) = finish(setting, instances, measured).await?;
     for window in &mut windows {
         keep(window, &counted);
@@ -72,7 +73,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
         client_share,
         server_share,
         steal_share,
-        client: Client::default(),
+        client,
         sharing: Sharing::default(),
     })
 }
@@ -162,7 +163,7 @@ async fn judge_launch(
     }
     let failed = result.load.failed() > 0;
     let ended = instance.has_ended(&start.launch, failed).await;
-    if let Some(gap) = fault::under_load(&result.load, ended, &setting.matrix.load) {
+    if let Some(gap) = fault::under_load(&result, ended, &setting.matrix.load) {
         return Ok(Err(gap));
     }
     if let Err(gap) = instance.check_again(&start.launch).await {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::state::{launches, sample, solo_samples};
+use super::signs::signs;
+use super::state::{is_client_bound, launches, sample, solo_samples};
 use super::{Metric, Warning};
 use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
@@ -20,12 +21,6 @@ const UNFAIR_LEVEL: f64 = 0.05;
 /// Two servers use the CPU alike while the log ratio of what each takes alone is at most this. Where they do not, one of
 /// them waits for something else, and unequal shares are its own doing.
 const ALIKE: f64 = 0.05;
-
-/// The client is the limit when its threads use more than this share of their CPUs …
-const CLIENT_BUSY: f64 = 0.95;
-
-/// … while the servers use less than this share of theirs.
-const SERVER_IDLE: f64 = 0.90;
 
 /// What the sessions say of one pair, as log ratios of speed: candidate − baseline.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,21 +52,17 @@ struct Meeting<'run> {
 /// Collects what the run says of a pair.
 pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Evidence {
     let meetings = meetings(run, &pair);
-    let (metric, mut warnings) = match run.header.sessions.design {
-        Design::Race => fair_metric(run, &pair, &meetings),
-        Design::Slices | Design::Solo => (Metric::Throughput, Vec::new()),
-    };
+    let (metric, mut warnings) = choose(run, &pair, &meetings);
     warnings.extend(unsteady(&meetings));
     let cells = [pair.baseline, pair.candidate];
     let split = cells.into_iter().filter(|cell| bimodal.contains(cell));
     warnings.extend(split.map(|cell| Warning::Bimodal { cell }));
-    // Where the client set the pace and the servers' CPU time is not known, nothing is known of the servers.
-    let measurable = is_measurable(&meetings);
-    let counts = |meeting: &&Meeting<'_>| measurable || !meeting.client_bound;
+    let signs = cells.into_iter().flat_map(|cell| signs(run, cell));
+    warnings.extend(signs.map(Warning::Sign));
     let values = |purpose| -> Vec<f64> {
         let held = meetings.iter().filter(|meeting| meeting.purpose == purpose);
-        let held = held.filter(counts);
-        held.filter_map(|meeting| meeting.value(metric)).collect()
+        held.filter_map(|meeting| value(run, meeting, metric))
+            .collect()
     };
     Evidence {
         metric,
@@ -80,6 +71,21 @@ pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Eviden
         warnings,
         pair,
     }
+}
+
+/// Returns the value of a meeting that counts. Where the client set the pace, or a rate was given, answers per second are
+/// not the servers'.
+fn value(run: &Run, meeting: &Meeting<'_>, metric: Metric) -> Option<f64> {
+    let counts = match metric {
+        Metric::CpuPerAnswer => true,
+        Metric::Throughput => !meeting.client_bound && !has_rate(run),
+    };
+    meeting.value(metric).filter(|_| counts)
+}
+
+/// Returns whether requests came at a given rate: then answers per second are that rate.
+fn has_rate(run: &Run) -> bool {
+    run.header.workload.manner.rate.is_some()
 }
 
 impl Meeting<'_> {
@@ -115,7 +121,7 @@ fn meetings<'run>(run: &'run Run, pair: &Pair) -> Vec<Meeting<'run>> {
             .sessions
             .iter()
             .filter(|session| session.design == together)
-            .filter_map(|session| race(session, pair))
+            .filter_map(|session| together_in(run, session, pair))
             .collect(),
         Design::Solo => [Purpose::Measure, Purpose::Confirm]
             .into_iter()
@@ -124,8 +130,12 @@ fn meetings<'run>(run: &'run Run, pair: &Pair) -> Vec<Meeting<'run>> {
     }
 }
 
-/// Returns the meeting of a pair in one race, if both gave a sample.
-fn race<'run>(session: &'run SessionRecord, pair: &Pair) -> Option<Meeting<'run>> {
+/// Returns the meeting of a pair in one session, if both gave a sample.
+fn together_in<'run>(
+    run: &Run,
+    session: &'run SessionRecord,
+    pair: &Pair,
+) -> Option<Meeting<'run>> {
     let raced: Vec<&Launch> = session
         .launches
         .iter()
@@ -139,7 +149,7 @@ fn race<'run>(session: &'run SessionRecord, pair: &Pair) -> Option<Meeting<'run>
         baseline,
         candidate,
         throughput: ratio_of_totals(baseline, candidate),
-        client_bound: session.client_share > CLIENT_BUSY && session.server_share < SERVER_IDLE,
+        client_bound: is_client_bound(run, session),
     })
 }
 
@@ -159,57 +169,78 @@ fn solos<'run>(run: &'run Run, pair: &Pair, purpose: Purpose) -> Vec<Meeting<'ru
             .filter(move |(session, _)| {
                 session.design == Design::Solo && session.purpose == purpose
             })
-            .filter_map(|(_, launch)| sample(launch))
+            .filter_map(|(session, launch)| Some((session, sample(launch)?)))
     };
     std::iter::zip(trials(pair.baseline), trials(pair.candidate))
-        .map(|(baseline, candidate)| Meeting {
+        .map(|((first, baseline), (second, candidate))| Meeting {
             purpose,
             baseline,
             candidate,
             throughput: ratio_of_totals(baseline, candidate),
-            client_bound: false,
+            client_bound: is_client_bound(run, first) || is_client_bound(run, second),
         })
         .collect()
 }
 
-/// Chooses the metric of a raced pair by the sessions held to measure: throughput unless that was not fair.
-///
-/// Shares that differ on average mean an unfair race only between servers that would both take all the CPU they can
-/// get. One that waits for a lock or a timer takes less by itself, and throughput is what shows it.
-fn fair_metric(run: &Run, pair: &Pair, meetings: &[Meeting<'_>]) -> (Metric, Vec<Warning>) {
-    let measured = || meetings.iter().filter(|m| m.purpose == Purpose::Measure);
-    let shares: Vec<f64> = measured().filter_map(Meeting::share).collect();
+/// Chooses the metric of a pair by the sessions held to measure: throughput unless that is not the servers' own.
+fn choose(run: &Run, pair: &Pair, meetings: &[Meeting<'_>]) -> (Metric, Vec<Warning>) {
+    let measured = meetings.iter().filter(|m| m.purpose == Purpose::Measure);
+    let measured: Vec<&Meeting<'_>> = measured.collect();
+    let measurable = is_measurable(&measured);
     let mut warnings = Vec::new();
-    let mut metric = Metric::Throughput;
-    if let Some(difference) = systematic(&shares, FAIR_PART * run.header.rule.min_effect.ln_1p()) {
-        if let Some(cell) = waiting(run, pair) {
-            warnings.push(Warning::Waits { cell });
-        } else {
-            let difference = difference.exp_m1();
-            metric = Metric::CpuPerAnswer;
-            warnings.push(Warning::UnfairRace { difference });
-        }
+    // At a given rate each server takes what CPU time it needs, so unequal shares are what there is to see.
+    if run.header.sessions.design == Design::Race && !has_rate(run) {
+        warnings.extend(unequal_shares(run, pair, &measured));
     }
-    let sessions = measured().filter(|meeting| meeting.client_bound).count();
-    let measurable = is_measurable(meetings);
-    if sessions * 2 > measured().count() || (sessions > 0 && !measurable) {
-        metric = Metric::CpuPerAnswer;
-        warnings.push(Warning::GeneratorBound { sessions });
-    }
-    (
-        if measurable {
-            metric
-        } else {
-            Metric::Throughput
+    let unfair = warnings
+        .iter()
+        .any(|warning| matches!(warning, Warning::UnfairRace { .. }));
+    let sessions = measured.iter().filter(|m| m.client_bound).count();
+    warnings.extend((sessions > 0).then_some(Warning::GeneratorBound { sessions }));
+    warnings.extend((has_rate(run) && !measurable).then_some(Warning::OnlyRate));
+    let invalid = unfair || sessions * 2 > measured.len() || has_rate(run);
+    let metric = if invalid && measurable {
+        Metric::CpuPerAnswer
+    } else {
+        Metric::Throughput
+    };
+    (metric, warnings)
+}
+
+/// Warns where the CPU shares of two racing servers surely differ.
+///
+/// That means an unfair race only between servers that would both take all the CPU they can get. One that waits for a
+/// lock or a timer takes less by itself, and throughput is what shows it.
+fn unequal_shares(run: &Run, pair: &Pair, measured: &[&Meeting<'_>]) -> Option<Warning> {
+    let shares: Vec<f64> = measured.iter().filter_map(|m| m.share()).collect();
+    let least = FAIR_PART * run.header.rule.min_effect.ln_1p();
+    let difference = systematic(&shares, least)?.exp_m1();
+    Some(match waiting(run, pair) {
+        Some(cell) => Warning::Waits { cell },
+        None => Warning::UnfairRace {
+            difference,
+            threads: threads(measured),
         },
-        warnings,
-    )
+    })
+}
+
+/// Returns how many threads the two servers usually had, where the numbers differ: the kernel shares CPU time out between
+/// threads.
+fn threads(measured: &[&Meeting<'_>]) -> Option<(u64, u64)> {
+    let usual = |of: fn(&Meeting<'_>) -> u64| {
+        let mut counts: Vec<u64> = measured.iter().map(|meeting| of(meeting)).collect();
+        counts.sort_unstable();
+        counts.get(counts.len() / 2).copied()
+    };
+    let baseline = usual(|meeting| meeting.baseline.resources.threads)?;
+    let candidate = usual(|meeting| meeting.candidate.resources.threads)?;
+    (baseline != candidate).then_some((baseline, candidate))
 }
 
 /// Returns whether the CPU time of the two servers is known at all.
-fn is_measurable(meetings: &[Meeting<'_>]) -> bool {
-    let mut measured = meetings.iter().filter(|m| m.purpose == Purpose::Measure);
-    measured.any(|meeting| meeting.value(Metric::CpuPerAnswer).is_some())
+fn is_measurable(measured: &[&Meeting<'_>]) -> bool {
+    let known = |meeting: &&Meeting<'_>| meeting.value(Metric::CpuPerAnswer).is_some();
+    measured.iter().any(known)
 }
 
 /// Returns the mean of log ratios if it is surely not zero and larger than `least`.

@@ -3,7 +3,7 @@
 use super::bimodal::bimodal_cells;
 use super::evidence::{Evidence, gather};
 use super::levels;
-use super::state::{State, solo_samples, state};
+use super::state::{State, solo_rates, state};
 use super::{Comparison, Judgement, Verdict, Warning};
 use crate::journal::{Built, Run};
 use crate::matrix::{Design, Rule};
@@ -223,10 +223,7 @@ fn warn_of_same_program(run: &Run, comparison: &mut Comparison) {
 
 /// Warns where a flagged pair's solo trials point the other way by as much as would be worth a flag.
 fn warn_of_solo(run: &Run, comparison: &mut Comparison) {
-    let level = |cell| {
-        let rates = solo_samples(run, cell).map(|sample| sample.load.fetches_per_second().ln());
-        median(&rates.collect::<Vec<_>>())
-    };
+    let level = |cell| median(&solo_rates(run, cell));
     let pair = &comparison.pair;
     let Some((baseline, candidate)) = level(pair.baseline).zip(level(pair.candidate)) else {
         return;

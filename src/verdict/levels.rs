@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::evidence::mean_of;
-use super::state::solo_samples;
+use super::state::solo_rates;
 use super::{Comparison, Level};
 use crate::journal::Run;
 use crate::stats::real;
@@ -28,12 +28,7 @@ pub(crate) fn fit(
     comparisons: &[Comparison],
 ) -> Vec<Level> {
     let solos: Vec<Vec<f64>> = (0..run.header.cells.len())
-        .map(|cell| {
-            let trials = solo_samples(run, cell);
-            trials
-                .map(|sample| sample.load.fetches_per_second().ln())
-                .collect()
-        })
+        .map(|cell| solo_rates(run, cell))
         .collect();
     let trees = trees(solos.len(), measured, comparisons);
     let mut levels: Vec<Level> = trees

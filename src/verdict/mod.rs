@@ -1,7 +1,7 @@
 //! Samples → comparisons → verdicts. Pure.
 //!
-//! `state` says what is known of each cell, `evidence` turns sessions into one log ratio per session and pair, `judge`
-//! holds the rule, and `levels` fits what the table shows.
+//! `state` says what is known of each cell, `signs` what its figures give away, `evidence` turns sessions into one log
+//! ratio per session and pair, `judge` holds the rule, and `levels` fits what the table shows.
 
 mod bimodal;
 mod evidence;
@@ -9,6 +9,7 @@ mod evidence;
 pub(crate) mod fixture;
 mod judge;
 mod levels;
+pub(crate) mod signs;
 pub(crate) mod state;
 #[cfg(test)]
 mod tests;
@@ -44,7 +45,7 @@ pub enum Verdict {
 pub enum Metric {
     /// Right answers per second; more is better.
     Throughput,
-    /// The server's CPU time per answer; less is better. It decides where a race was not fair.
+    /// The server's CPU time per answer; less is better. It decides where answers per second are not the server's own.
     CpuPerAnswer,
 }
 
@@ -91,6 +92,9 @@ pub enum Warning {
     UnfairRace {
         /// How much more CPU time the candidate got than the baseline on average, as a share (0.1 is 10 %, negative is less).
         difference: f64,
+        /// Threads of the baseline and of the candidate, where they differ.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        threads: Option<(u64, u64)>,
     },
     /// CPU shares differed because this version takes less CPU by itself: it waits for something, and throughput decides.
     Waits {
@@ -107,6 +111,8 @@ pub enum Warning {
         /// Sessions.
         sessions: usize,
     },
+    /// Requests came at a given rate and the CPU time of the servers is not known, so nothing decides.
+    OnlyRate,
     /// Measuring began before CPU per answer was steady, in this many launches.
     Unsteady {
         /// Launches.
@@ -121,6 +127,41 @@ pub enum Warning {
     NotConfirmed,
     /// Both artifacts are the same program.
     SameProgram,
+    /// The figures of one of the two give something away.
+    #[serde(untagged)]
+    Sign(Sign),
+}
+
+/// What the figures of one version give away.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sign {
+    /// In all its solo trials the load generator was the limit: alone it gives at least the shown figure.
+    AtLeast {
+        /// The cell.
+        cell: usize,
+    },
+    /// It gave fewer answers per second than the rate asks for.
+    RateNotKept {
+        /// The cell.
+        cell: usize,
+        /// Answers per second ÷ rate.
+        share: f64,
+    },
+    /// The load's own figures contradict one another.
+    LittlesLaw {
+        /// The cell.
+        cell: usize,
+        /// Requests under way on average, as counted.
+        expected: f64,
+        /// Answers per second × mean latency.
+        found: f64,
+    },
+    /// Its answers wait for the client's acknowledgement of their first part.
+    DelayedAck {
+        /// The cell.
+        cell: usize,
+    },
 }
 
 /// The level of one cell: what the table shows.

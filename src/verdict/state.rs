@@ -1,8 +1,11 @@
 //! What a journal says of each cell: measured, a gap, or not come to yet.
 
-use crate::journal::{Built, Launch, Launched, Run, SessionRecord};
+use crate::journal::{Built, Client, Launch, Launched, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::outcome::{Gap, GapKind, Sample};
+
+/// The journal's schema from which on a session says itself whether the client set its pace.
+const SAYS_WHO_SET_THE_PACE: u32 = 3;
 
 /// What is known of one cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +55,28 @@ pub(crate) fn solo_samples(run: &Run, cell: usize) -> impl Iterator<Item = &Samp
     launches(run, cell)
         .filter(|(session, _)| session.design == Design::Solo)
         .filter_map(|(_, launch)| sample(launch))
+}
+
+/// Returns the logarithms of answers per second of a cell's solo trials. Those in which the client set the pace are among
+/// them only where there are no others: then the server gives at least as many.
+pub(crate) fn solo_rates(run: &Run, cell: usize) -> Vec<f64> {
+    let rates = |bound: bool| -> Vec<f64> {
+        let alone = launches(run, cell).filter(|(session, _)| session.design == Design::Solo);
+        let alone = alone.filter(|(session, _)| is_client_bound(run, session) == bound);
+        let samples = alone.filter_map(|(_, launch)| sample(launch));
+        samples
+            .map(|sample| sample.load.fetches_per_second().ln())
+            .collect()
+    };
+    let free = rates(false);
+    if free.is_empty() { rates(true) } else { free }
+}
+
+/// Returns whether the client and not the servers set the pace of a session.
+pub(crate) fn is_client_bound(run: &Run, session: &SessionRecord) -> bool {
+    let says = run.header.schema >= SAYS_WHO_SET_THE_PACE;
+    session.client.generator_bound
+        || (!says && Client::sets_the_pace(session.client_share, session.server_share))
 }
 
 /// Returns a launch's sample if it counted at least one answer in some time; never a zero.

@@ -8,6 +8,7 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 use super::evidence::Evidence;
 use super::fixture::{NOISE, fail, measure, race, run, sample, session, solo, window};
 use super::judge::decide;
+use super::signs::signs;
 use super::*;
 use crate::journal::{Built, Launched, Purpose, Run};
 use crate::matrix::{Compare, Design, Rule};
@@ -292,7 +293,8 @@ fn a_server_that_got_more_cpu_time_is_judged_by_cpu_time_per_answer() {
     let mut run = run(&["1.0.0", "2.0.0"]);
     for noise in NOISE {
         // A fifth more answers, but with a third more CPU time: 10 % slower by CPU time per answer.
-        let fast = sample(1200.0 * (1.0 + noise), 4.0);
+        let mut fast = sample(1200.0 * (1.0 + noise), 4.0);
+        fast.resources.threads += 1;
         let launches = vec![
             (0, Launched::Sample(Box::new(sample(1000.0, 3.0)))),
             (1, Launched::Sample(Box::new(fast))),
@@ -303,29 +305,193 @@ fn a_server_that_got_more_cpu_time_is_judged_by_cpu_time_per_answer() {
     assert_eq!(comparison.metric, Metric::CpuPerAnswer);
     assert_eq!(comparison.verdict, Verdict::Regression);
     assert!((comparison.effect.unwrap() - 0.9_f64.ln()).abs() < 0.002);
-    let Warning::UnfairRace { difference } = comparison.warnings[0] else {
+    let Warning::UnfairRace {
+        difference,
+        threads,
+    } = comparison.warnings[0]
+    else {
         panic!("{:?}", comparison.warnings);
     };
     assert!((difference - 1.0 / 3.0).abs() < 1e-12);
+    assert_eq!(threads, Some((11, 12)));
 }
 
 #[test]
 fn where_the_client_was_the_limit_cpu_time_per_answer_decides() {
     let mut run = step_down();
     for session in run.sessions.iter_mut().rev().take(5) {
-        session.client_share = 0.99;
-        session.server_share = 0.7;
+        session.client.generator_bound = true;
     }
     let comparison = only(&run);
     assert_eq!(comparison.metric, Metric::CpuPerAnswer);
+    assert_eq!(comparison.sessions, 8);
     assert_eq!(
         comparison.warnings,
         [Warning::GeneratorBound { sessions: 5 }]
     );
-    for session in run.sessions.iter_mut().rev().take(1) {
-        session.server_share = 0.99;
+}
+
+#[test]
+fn answers_per_second_of_the_few_sessions_that_the_client_limited_do_not_count() {
+    let mut run = step_down();
+    for session in run.sessions.iter_mut().rev().take(3) {
+        session.client.generator_bound = true;
+        let Launched::Sample(sample) = &mut session.launches[1].outcome else {
+            panic!("a race holds samples");
+        };
+        sample.load.answers *= 2;
     }
-    assert_eq!(only(&run).metric, Metric::Throughput);
+    let comparison = only(&run);
+    assert_eq!(
+        (comparison.metric, comparison.sessions),
+        (Metric::Throughput, 5)
+    );
+    assert!((comparison.effect.unwrap() - 0.95_f64.ln()).abs() < 0.01);
+    let bound = Warning::GeneratorBound { sessions: 3 };
+    assert!(comparison.warnings.contains(&bound));
+    assert!(comparison.warnings.contains(&Warning::FewSessions {
+        held: 5,
+        planned: 8
+    }));
+}
+
+#[test]
+fn sessions_of_older_journals_are_judged_by_how_busy_each_side_was() {
+    let mut run = step_down();
+    for session in &mut run.sessions {
+        session.client_share = 0.99;
+        session.server_share = 0.7;
+    }
+    assert_eq!(
+        only(&run).metric,
+        Metric::Throughput,
+        "a session would say so"
+    );
+    run.header.schema = 2;
+    assert_eq!(only(&run).metric, Metric::CpuPerAnswer);
+}
+
+#[test]
+fn in_every_design_the_client_may_be_the_limit() {
+    for design in [Design::Slices, Design::Solo] {
+        let mut run = run(&["1.0.0", "2.0.0"]);
+        run.header.sessions.design = design;
+        for noise in NOISE {
+            let sample = |rate| Launched::Sample(Box::new(sample(rate, 5.0)));
+            let launches = vec![(0, sample(8000.0)), (1, sample(7600.0 * (1.0 + noise)))];
+            let sessions = match design {
+                Design::Solo => launches.into_iter().map(|launch| vec![launch]).collect(),
+                Design::Race | Design::Slices => vec![launches],
+            };
+            for launches in sessions {
+                session(&mut run, Purpose::Measure, design, launches);
+            }
+        }
+        assert_eq!(only(&run).metric, Metric::Throughput);
+        for session in &mut run.sessions {
+            session.client.generator_bound = session.launches.iter().any(|one| one.cell == 0);
+        }
+        let comparison = only(&run);
+        let bound = Warning::GeneratorBound { sessions: 8 };
+        assert_eq!(comparison.metric, Metric::CpuPerAnswer, "{design:?}");
+        assert!(comparison.warnings.contains(&bound), "{design:?}");
+    }
+}
+
+#[test]
+fn slices_need_no_equal_shares() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    run.header.sessions.design = Design::Slices;
+    alone(&mut run, [0.99, 0.98]);
+    race_with_shares(&mut run, 1.1, 1.2);
+    for session in run.sessions.iter_mut().skip(2) {
+        session.design = Design::Slices;
+    }
+    let comparison = only(&run);
+    assert_eq!(comparison.metric, Metric::Throughput);
+    assert!((comparison.effect.unwrap() - 1.1_f64.ln()).abs() < 0.002);
+    assert_eq!(comparison.warnings, []);
+}
+
+#[test]
+fn each_server_of_a_session_in_slices_is_measured_over_its_own_time() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    run.header.sessions.design = Design::Slices;
+    for noise in NOISE {
+        let first = sample(1000.0, 3.0);
+        // It was loaded for half as long and gave half as much.
+        let mut second = sample(1000.0 * (1.0 + noise), 3.0);
+        second.load.answers /= 2;
+        second.load.seconds /= 2.0;
+        let launches = [first, second].map(|sample| Launched::Sample(Box::new(sample)));
+        let launches = launches.into_iter().enumerate().collect();
+        session(&mut run, Purpose::Measure, Design::Slices, launches);
+    }
+    assert_eq!(only(&run).verdict, Verdict::Same);
+}
+
+/// Makes a run at a rate of 1,000 requests per second that both versions keep, the second with 5 % more CPU time.
+fn at_a_rate() -> Run {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    run.header.workload.manner.rate = Some(1000);
+    for noise in NOISE {
+        let launches = vec![
+            (0, Launched::Sample(Box::new(sample(1000.0, 2.0)))),
+            (
+                1,
+                Launched::Sample(Box::new(sample(1000.0, 2.1 * (1.0 + noise)))),
+            ),
+        ];
+        session(&mut run, Purpose::Measure, Design::Race, launches);
+    }
+    run
+}
+
+#[test]
+fn at_a_given_rate_cpu_time_per_answer_decides() {
+    let comparison = only(&at_a_rate());
+    assert_eq!(comparison.metric, Metric::CpuPerAnswer);
+    assert_eq!(comparison.verdict, Verdict::Regression);
+    assert_eq!(
+        comparison.warnings,
+        [],
+        "unequal CPU time is the finding itself"
+    );
+}
+
+#[test]
+fn at_a_given_rate_nothing_decides_where_the_cpu_time_is_not_known() {
+    let mut run = at_a_rate();
+    for launch in run
+        .sessions
+        .iter_mut()
+        .flat_map(|session| &mut session.launches)
+    {
+        let Launched::Sample(sample) = &mut launch.outcome else {
+            panic!("all are samples");
+        };
+        sample.resources.cpu_seconds = 0.0;
+    }
+    let comparison = only(&run);
+    assert_eq!(
+        (comparison.verdict, comparison.sessions),
+        (Verdict::Unknown, 0)
+    );
+    assert!(comparison.warnings.contains(&Warning::OnlyRate));
+}
+
+#[test]
+fn solo_trials_that_the_client_limited_set_no_level_while_there_are_others() {
+    let mut run = run(&["1.0.0"]);
+    solo(&mut run, 0, 8000.0);
+    solo(&mut run, 0, 6000.0);
+    run.sessions[1].client.generator_bound = true;
+    let level = |run: &Run| judge(run).levels[0].fetches_per_second;
+    assert!((level(&run) - 8000.0).abs() < 1e-6);
+    assert_eq!(signs(&run, 0), []);
+    run.sessions.remove(0);
+    assert!((level(&run) - 6000.0).abs() < 1e-6);
+    assert_eq!(signs(&run, 0), [Sign::AtLeast { cell: 0 }]);
 }
 
 #[test]

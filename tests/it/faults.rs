@@ -65,6 +65,33 @@ fn every_fault_ends_in_the_right_gap_and_leaves_no_process() {
     world.expect_no_process();
 }
 
+#[test]
+fn a_server_that_stops_says_after_how_many_answers_in_warm_up_and_later() {
+    let world = World::new();
+    // The first one is gone long before its first window has passed, the second one long after.
+    world.write_faults(&["dies_after_300", "dies_after_10000"], "");
+    world.change("faults.toml", "duration = \"400ms\"", "requests = 100000");
+    world.change(
+        "faults.toml",
+        "answers = 100, at_most = \"600ms\"",
+        "answers = 0, at_most = \"0s\"",
+    );
+    world.change("faults.toml", "timeout = \"5s\"", "timeout = \"100ms\"");
+    let ended = world.run(&["run", "faults.toml"]).expect(125);
+    let causes: Vec<String> = world
+        .records("faults")
+        .iter()
+        .filter(|record| record["record"] == "gap")
+        .map(|record| record["gap"]["cause"].as_str().unwrap().to_owned())
+        .collect();
+    let told =
+        |answers| format!("the server ended with code 9 under load, after {answers} answers");
+    assert_eq!(causes.len(), 2, "{ended:?}");
+    for answers in [300, 10_000] {
+        assert!(causes.contains(&told(answers)), "{causes:?}");
+    }
+}
+
 fn report(world: &World) -> String {
     std::fs::read_to_string(world.path().join("reports/faults.md")).unwrap()
 }

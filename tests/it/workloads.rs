@@ -190,3 +190,22 @@ fn readiness_may_be_asked_for_on_a_path_of_its_own() {
         "{ended:?}"
     );
 }
+
+#[test]
+fn every_path_of_a_mix_is_checked_before_the_load() {
+    let world = World::new();
+    world.write_faults(&["steady"], FEW);
+    let mix = "paths = [{ path = \"/\" }, { path = \"/health\" }, { path = \"/missing\" }]";
+    world.change(
+        "faults.toml",
+        "connections = 4",
+        &format!("{mix}\nconnections = 4"),
+    );
+    world.change("faults.toml", "\"10s\"", "\"300ms\"");
+    let ended = world.run(&["run", "faults.toml"]).expect(125);
+    let told = ["check wrong-answer: ", "status 404 instead of 200"];
+    assert!(
+        told.iter().all(|told| ended.stdout.contains(told)),
+        "{ended:?}"
+    );
+}

@@ -7,6 +7,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(fault = "build_fail")]
@@ -14,6 +15,17 @@ compile_error!("this version does not build");
 
 /// Answers of the whole process so far.
 static ANSWERS: AtomicU64 = AtomicU64::new(0);
+
+/// Answers before the server ends, with the one that shows that it is ready; none if it goes on.
+const LAST: Option<u64> = if cfg!(fault = "dies_after_300") {
+    Some(301)
+} else if cfg!(fault = "dies_after_10000") {
+    Some(10_001)
+} else {
+    None
+};
+
+static ONE_BY_ONE: Mutex<()> = Mutex::new(());
 
 unsafe extern "C" {
     fn signal(number: i32, handler: usize) -> usize;
@@ -78,7 +90,16 @@ fn serve(mut reader: BufReader<impl Read>, mut writer: impl Write) -> Option<()>
             writer.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").ok()?;
             continue;
         }
+        if path == "/missing" {
+            writer.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n").ok()?;
+            continue;
+        }
+        // Held to the end of the answer, so that the last one is out before the process ends.
+        let one_by_one = LAST.map(|last| (last, ONE_BY_ONE.lock()));
         let count = ANSWERS.fetch_add(1, Ordering::Relaxed) + 1;
+        if one_by_one.as_ref().is_some_and(|(last, _)| count > *last) {
+            std::process::exit(9);
+        }
         let dies = cfg!(fault = "dies_under_load") || cfg!(fault = "one_dies") && is_the_faulty_one();
         if dies && count > 500 {
             eprintln!("fatal: out of patience");
