@@ -1,7 +1,7 @@
 //! HTTP/1.1 as the load needs it: request bytes out, answers in. Pure.
 //!
-//! The parser counts bodies and does not keep them, so an answer of any length costs no memory. It takes the bytes in
-//! whatever pieces they come; the pieces never change what is read from them.
+//! The parser counts bodies, holds them against what they should be and does not keep them, so an answer of any length
+//! costs no memory. It takes the bytes in whatever pieces they come; the pieces never change what is read from them.
 
 use std::mem::MaybeUninit;
 
@@ -24,6 +24,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// The body's length in bytes, without framing.
     pub(crate) body_length: u64,
+    /// Whether all of the body is what it should be, as far as that is long.
+    pub(crate) body_right: bool,
     /// Whether the connection may carry another request.
     pub(crate) keep_alive: bool,
 }
@@ -51,12 +53,37 @@ pub(crate) struct Parser {
     head: Vec<u8>,
     /// What the current answer's head says.
     current: Head,
-    /// Body bytes of the current answer so far.
-    body: u64,
+    /// The current answer's body so far.
+    body: Body,
     /// The last head that came in one piece: a server mostly repeats it byte for byte, and comparing is cheaper than
     /// parsing.
     known: Vec<u8>,
     known_head: Head,
+}
+
+/// A body so far.
+#[derive(Debug, Clone, Copy)]
+struct Body {
+    length: u64,
+    right: bool,
+}
+
+impl Body {
+    const NOTHING: Self = Self {
+        length: 0,
+        right: true,
+    };
+
+    /// Counts a piece and holds it against what the body should be. What is there beyond that shows in the length.
+    fn add(&mut self, piece: &[u8], expected: Option<&[u8]>) {
+        if let Some(expected) = expected {
+            let rest = usize::try_from(self.length).ok();
+            let rest = rest.and_then(|begun| expected.get(begun..));
+            let common = rest.map_or(0, |rest| rest.len().min(piece.len()));
+            self.right &= rest.is_none_or(|rest| rest[..common] == piece[..common]);
+        }
+        self.length += piece.len() as u64;
+    }
 }
 
 /// What a head says about the answer.
@@ -132,7 +159,7 @@ impl Parser {
             state: State::Head,
             head: Vec::new(),
             current: nothing,
-            body: 0,
+            body: Body::NOTHING,
             known: Vec::new(),
             known_head: nothing,
         }
@@ -142,13 +169,17 @@ impl Parser {
     pub(crate) fn reset(&mut self) {
         self.state = State::Head;
         self.head.clear();
-        self.body = 0;
+        self.body = Body::NOTHING;
     }
 
     /// Reads the next piece and returns the answer if it is whole now, after which the parser awaits the next one.
     ///
-    /// After an error the parser must be reset.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Option<Whole>, Malformed> {
+    /// `expected` is what the answer's body should be, where that is fixed. After an error the parser must be reset.
+    pub(crate) fn feed(
+        &mut self,
+        bytes: &[u8],
+        expected: Option<&[u8]>,
+    ) -> Result<Option<Whole>, Malformed> {
         let mut used = 0;
         while matches!(self.state, State::Head) {
             let Some(length) = self.feed_head(&bytes[used..])? else {
@@ -157,7 +188,7 @@ impl Parser {
             used += length;
             self.begin_body()?;
         }
-        let Some(length) = self.feed_body(&bytes[used..])? else {
+        let Some(length) = self.feed_body(&bytes[used..], expected)? else {
             return Ok(None);
         };
         Ok(Some(Whole {
@@ -174,7 +205,8 @@ impl Parser {
     fn complete(&mut self) -> Answer {
         let answer = Answer {
             status: self.current.status,
-            body_length: self.body,
+            body_length: self.body.length,
+            body_right: self.body.right,
             keep_alive: self.current.keep_alive,
         };
         self.reset();
@@ -246,18 +278,23 @@ impl Parser {
     }
 
     /// Counts body bytes and returns how many of them belong to the answer, once it is whole.
-    fn feed_body(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+    fn feed_body(
+        &mut self,
+        bytes: &[u8],
+        expected: Option<&[u8]>,
+    ) -> Result<Option<usize>, Malformed> {
+        let body = &mut self.body;
         match &mut self.state {
             State::Head => Ok(None),
             State::Length(left) => {
                 let taken = up_to(*left, bytes.len());
                 *left -= taken as u64;
-                self.body += taken as u64;
+                body.add(&bytes[..taken], expected);
                 Ok((*left == 0).then_some(taken))
             }
-            State::Chunked(chunk) => feed_chunks(chunk, &mut self.body, bytes),
+            State::Chunked(chunk) => feed_chunks(chunk, bytes, |data| body.add(data, expected)),
             State::UntilClose => {
-                self.body += bytes.len() as u64;
+                body.add(bytes, expected);
                 Ok(None)
             }
         }
@@ -367,18 +404,18 @@ fn append_digit(number: u64, byte: u8, base: u32) -> Result<u64, Malformed> {
     shifted.checked_add(u64::from(digit)).ok_or(Malformed)
 }
 
-/// Reads chunks, adds their data to `body` and returns how many of the bytes belong to them, once the last is there.
+/// Reads chunks, hands over their data and returns how many of the bytes belong to them, once the last is there.
 fn feed_chunks(
     chunk: &mut Chunk,
-    body: &mut u64,
     bytes: &[u8],
+    mut hand_over: impl FnMut(&[u8]),
 ) -> Result<Option<usize>, Malformed> {
     let mut at = 0;
     while at < bytes.len() {
         if let Chunk::Data(left) = *chunk {
             let taken = up_to(left, bytes.len() - at);
+            hand_over(&bytes[at..at + taken]);
             at += taken;
-            *body += taken as u64;
             let left = left - taken as u64;
             *chunk = if left == 0 {
                 Chunk::DataEnd
@@ -464,12 +501,12 @@ fn after_in_trailer(seen: usize, line: Line, byte: u8) -> Result<Chunk, Malforme
     })
 }
 
-/// Returns the bytes of the workload's request to a server.
+/// Returns the bytes of the workload's request for a path to a server.
 ///
 /// Headers of the workload take the place of those of the same name that would be sent otherwise.
-pub(crate) fn request(workload: &Workload, address: &Address) -> Vec<u8> {
+pub(crate) fn request(workload: &Workload, path: &str, address: &Address) -> Vec<u8> {
     let body = workload.body.as_deref().unwrap_or_default();
-    let mut lines = vec![format!("{} {} HTTP/1.1", workload.method, workload.path)];
+    let mut lines = vec![format!("{} {path} HTTP/1.1", workload.method)];
     let mut add_unless_given = |name: &str, value: String| {
         if !workload
             .headers
@@ -505,6 +542,9 @@ mod tests {
     use super::*;
     use crate::matrix::{Manner, Stop};
 
+    /// What bodies should be in these tests.
+    const EXPECTED: Option<&[u8]> = Some(b"abc");
+
     /// What a parser makes of a connection's bytes: the answers, then how it ended.
     #[derive(Debug, PartialEq, Eq)]
     struct Reading {
@@ -519,7 +559,7 @@ mod tests {
         let mut answers = Vec::new();
         for mut piece in pieces {
             loop {
-                match parser.feed(piece) {
+                match parser.feed(piece, EXPECTED) {
                     Ok(Some(whole)) => {
                         answers.push(whole.answer);
                         piece = &piece[whole.used..];
@@ -567,24 +607,60 @@ mod tests {
     fn an_answer_of_known_length_is_whole_at_its_last_byte() {
         let text = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
         let mut parser = Parser::new("GET");
-        assert_eq!(parser.feed(&text.as_bytes()[..text.len() - 1]), Ok(None));
+        assert_eq!(
+            parser.feed(&text.as_bytes()[..text.len() - 1], None),
+            Ok(None)
+        );
         let answer = Answer {
             status: 200,
             body_length: 5,
+            body_right: true,
             keep_alive: true,
         };
-        assert_eq!(parser.feed(b"o"), Ok(Some(Whole { answer, used: 1 })));
+        assert_eq!(parser.feed(b"o", None), Ok(Some(Whole { answer, used: 1 })));
+    }
+
+    #[test]
+    fn a_body_is_held_against_the_expected_one_in_any_framing() {
+        let right = |text: &str| {
+            let reading = read(text.as_bytes());
+            let answer = reading.answers.first().or(reading.at_close.as_ref());
+            answer.map(|answer| answer.body_right)
+        };
+        for (body, expected) in [
+            ("abc", true),
+            ("abd", false),
+            ("xbc", false),
+            ("ab", true),
+            ("abcd", true),
+        ] {
+            let length = body.len();
+            let (first, rest) = body.split_at(1);
+            let texts = [
+                format!("Content-Length: {length}\r\n\r\n{body}"),
+                format!("Transfer-Encoding: chunked\r\n\r\n{length}\r\n{body}\r\n0\r\n\r\n"),
+                format!(
+                    "Transfer-Encoding: chunked\r\n\r\n1\r\n{first}\r\n{}\r\n{rest}\r\n0\r\n\r\n",
+                    rest.len()
+                ),
+                format!("\r\n{body}"),
+            ];
+            for text in texts {
+                let text = format!("HTTP/1.1 200 OK\r\n{text}");
+                assert_eq!(right(&text), Some(expected), "{text:?}");
+            }
+        }
     }
 
     #[test]
     fn bytes_after_an_answer_are_not_used_up() {
         let mut parser = Parser::new("GET");
         let whole = parser
-            .feed(b"HTTP/1.1 204 No Content\r\n\r\nrest")
+            .feed(b"HTTP/1.1 204 No Content\r\n\r\nrest", None)
             .unwrap()
             .unwrap();
         assert_eq!(whole.used, 27);
-        assert_eq!(parser.feed(b"rest"), Err(Malformed));
+        assert_eq!(parser.feed(b"rest", None), Err(Malformed));
     }
 
     #[test]
@@ -629,6 +705,7 @@ mod tests {
         let answer = Answer {
             status: 200,
             body_length: 5,
+            body_right: false,
             keep_alive: false,
         };
         assert_eq!(reading.at_close, Some(answer));
@@ -798,12 +875,12 @@ mod tests {
         let mut parser = Parser::new("GET");
         let length = 10_u64 << 30;
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
-        assert_eq!(parser.feed(head.as_bytes()), Ok(None));
+        assert_eq!(parser.feed(head.as_bytes(), None), Ok(None));
         let piece = vec![0; 1 << 20];
         for _ in 1..length >> 20 {
-            assert_eq!(parser.feed(&piece), Ok(None));
+            assert_eq!(parser.feed(&piece, None), Ok(None));
         }
-        let whole = parser.feed(&piece).unwrap().unwrap();
+        let whole = parser.feed(&piece, None).unwrap().unwrap();
         assert_eq!(
             (whole.answer.body_length, whole.used),
             (length, piece.len())
@@ -818,10 +895,10 @@ mod tests {
             "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab",
         ] {
             let mut parser = Parser::new("GET");
-            assert_eq!(parser.feed(begun.as_bytes()), Ok(None));
+            assert_eq!(parser.feed(begun.as_bytes(), None), Ok(None));
             parser.reset();
             let whole = parser
-                .feed(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+                .feed(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", None)
                 .unwrap()
                 .unwrap();
             assert_eq!(whole.answer.body_length, 1);
@@ -851,7 +928,12 @@ mod tests {
     }
 
     fn request_text(workload: &Workload, address: &str) -> String {
-        String::from_utf8(request(workload, &Address::Tcp(address.parse().unwrap()))).unwrap()
+        String::from_utf8(request(
+            workload,
+            &workload.path,
+            &Address::Tcp(address.parse().unwrap()),
+        ))
+        .unwrap()
     }
 
     #[test]
@@ -903,6 +985,7 @@ mod tests {
         let body = prop::sample::select(vec![
             "",
             "abc",
+            "abd",
             "abcdefg",
             "3\r\nabc\r\n0\r\n\r\n",
             "1;x\r\na\r\n2 \r\nbc\r\n0\r\nA: b\r\n\r\n",

@@ -9,7 +9,7 @@ use super::{Setting, client};
 use crate::error::{Error, Kind, Result};
 use crate::host;
 use crate::journal::{Client, CpuPlan, Window};
-use crate::load::{self, Counts, Expected, Running, Target};
+use crate::load::{self, Counts, Expected, Running, Schedule, Target};
 use crate::matrix::{Design, Stop, Workload};
 use crate::outcome::LoadFigures;
 use crate::plan::SessionPlan;
@@ -120,7 +120,13 @@ impl Measured {
 }
 
 fn start(setting: &Setting<'_>, targets: &[Target]) -> Result<Running> {
-    load::start(&setting.matrix.load, targets, &setting.cpus.load).map_err(|error| {
+    load::start(
+        &setting.matrix.load,
+        targets,
+        &setting.cpus.load,
+        Schedule::Together,
+    )
+    .map_err(|error| {
         Error::new(Kind::Machine, "cannot start the load")
             .because(error)
             .hint("harness doctor")
