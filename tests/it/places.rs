@@ -35,6 +35,22 @@ fn gap(world: &World) -> Value {
 }
 
 #[test]
+fn servers_on_ipv6_and_on_sockets_are_measured() {
+    for (listen, place) in [("ipv6", "[{host}]:{port}"), ("unix", "{socket}")] {
+        let world = World::new();
+        let key = format!("listen = \"{listen}\"");
+        write(&world, &["steady", "steady_again"], &key, place);
+        let launches = launches(&world);
+        assert_eq!(launches.len(), 2 + 3 * 2, "{launches:?}");
+        for launch in launches {
+            let load = &launch["sample"]["load"];
+            assert!(load["answers"].as_u64() > Some(100), "{launch}");
+            assert_eq!(load["connections_opened"], 4, "{launch}");
+        }
+    }
+}
+
+#[test]
 fn a_server_that_listens_elsewhere_is_a_gap_that_says_where() {
     let world = World::new();
     let keys = "listen = \"ipv6\"";
@@ -49,6 +65,66 @@ fn a_server_that_listens_elsewhere_is_a_gap_that_says_where() {
         "{cause}"
     );
     assert!(gap["hint"].as_str().unwrap().contains("`listen`"), "{gap}");
+}
+
+#[test]
+fn a_socket_is_found_though_the_projects_path_is_long_or_has_blanks() {
+    let world = World::new();
+    let folder = "a project with a long name ".repeat(5);
+    let inner = world.path().join(folder.trim());
+    write(&world, &["steady"], "listen = \"unix\"", "{socket}");
+    std::fs::create_dir(&inner).unwrap();
+    for name in ["faults.toml", "fault.rs"] {
+        std::fs::rename(world.path().join(name), inner.join(name)).unwrap();
+    }
+    let mut command = world.harness(&["run", "faults.toml", "--format", "json"]);
+    let output = command.current_dir(&inner).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(report["gaps"], serde_json::json!([]), "{said}");
+}
+
+#[test]
+fn the_connections_go_to_all_instances_of_a_cell_in_turn() {
+    let world = World::new();
+    write(
+        &world,
+        &["tells_connections"],
+        "instances = 3",
+        "{host}:{port}",
+    );
+    world.change("faults.toml", "connections = 4", "connections = 7");
+    let launches = launches(&world);
+    for launch in &launches {
+        let sample = &launch["sample"];
+        assert_eq!(sample["load"]["connections_opened"], 7, "{launch}");
+        assert_eq!(sample["resources"]["processes"], 3, "{launch}");
+    }
+    let log = world
+        .run(&["log", "tells_connections", "--matrix", "faults.toml"])
+        .expect(0)
+        .stdout;
+    let parts: Vec<&str> = log.split("==> instance ").skip(1).collect();
+    assert_eq!(parts.len(), 3, "{log}");
+    for (instance, part) in parts.into_iter().enumerate() {
+        assert!(part.starts_with(&format!("{instance} <==\n")), "{log}");
+        // Two of the probe's, before the load and after it.
+        let connections = part.matches("connection\n").count() - 2;
+        assert!((2..=3).contains(&connections), "{log}");
+    }
+}
+
+#[test]
+fn an_instance_that_dies_under_load_is_named() {
+    let world = World::new();
+    write(&world, &["one_dies"], "instances = 2", "{host}:{port}");
+    let gap = gap(&world);
+    assert_eq!(gap["kind"], "crashed", "{gap}");
+    let cause = gap["cause"].as_str().unwrap();
+    let named = "instance 1 of the server ended with code 9 under load, after ";
+    assert!(cause.starts_with(named), "{cause}");
+    let lines = ["==> instance 1 <==", "fatal: out of patience"];
+    assert_eq!(gap["errors"], serde_json::json!(lines), "{gap}");
 }
 
 #[test]
