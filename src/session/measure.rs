@@ -174,7 +174,7 @@ fn target(setting: &Setting<'_>, instance: &Instance) -> Target {
         body: check.same_body.then(|| body.clone()),
     };
     Target {
-        addresses: vec![instance.address.into()],
+        addresses: instance.addresses.clone(),
         status: check.status,
         expected: instance.bodies.iter().map(expected).collect(),
     }

@@ -30,7 +30,9 @@ impl Known {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        until("the known server listens", || serve::is_taken(address));
+        until("the known server listens", || {
+            serve::is_taken(&address.into())
+        });
         Self { child, address }
     }
 
@@ -127,7 +129,9 @@ fn several_processes_end_with_the_one_that_started_them() {
         assert_eq!(bodies(&known.ask("GET / HTTP/1.0\r\n\r\n")), 1);
     }
     drop(known);
-    until("all of them have ended", || !serve::is_taken(address));
+    until("all of them have ended", || {
+        !serve::is_taken(&address.into())
+    });
 }
 
 #[test]
@@ -137,7 +141,13 @@ fn two_thousand_connections_lose_no_count() {
     let known = Known::new(&[]);
     let target = trial::target(known.address);
     let cpu = host::allowed_cpus()[0];
-    let running = load::start(&trial::workload(CONNECTIONS), &[target], &[cpu]).unwrap();
+    let running = load::start(
+        &trial::workload(CONNECTIONS),
+        &[target],
+        &[cpu],
+        load::Schedule::Together,
+    )
+    .unwrap();
     until("every connection has had ten answers", || {
         running.counts()[0].answers >= u64::from(CONNECTIONS) * 10
     });

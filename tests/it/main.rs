@@ -21,6 +21,7 @@ mod known;
 mod known_server;
 mod messages;
 mod orders;
+mod places;
 mod resuming;
 mod sharing;
 mod shelf;

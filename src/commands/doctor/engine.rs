@@ -131,7 +131,7 @@ fn spec(address: SocketAddr, cpus: &CpuPlan) -> Spec {
 
 async fn until_listening(address: SocketAddr) -> Result<()> {
     let begun = host::monotonic();
-    while !serve::is_taken(address) {
+    while !serve::is_taken(&address.into()) {
         if host::since(begun) > PATIENCE {
             return Err(cannot(format!(
                 "the known server does not listen on {address}"
@@ -170,7 +170,13 @@ async fn load_for(
     cpus: &CpuPlan,
 ) -> Result<(LoadFigures, f64)> {
     let workload = trial::workload(CONNECTIONS);
-    let running = load::start(&workload, &[trial::target(address)], &cpus.load).map_err(cannot)?;
+    let running = load::start(
+        &workload,
+        &[trial::target(address)],
+        &cpus.load,
+        load::Schedule::Together,
+    )
+    .map_err(cannot)?;
     tokio::time::sleep(time).await;
     let answers: u64 = running.counts().iter().map(|counts| counts.answers).sum();
     let cpu = running.client_cpu();
