@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::Setting;
+use super::{Setting, tool};
 use crate::error::{Error, Kind, Result};
 use crate::host;
-use crate::journal::{CpuPlan, Window};
+use crate::journal::{Client, CpuPlan, Window};
+use crate::load::tool::program;
 use crate::load::{self, Counts, Expected, Running, Target};
 use crate::matrix::{Stop, Workload};
-use crate::outcome::LoadFigures;
+use crate::outcome::{Gap, LoadFigures};
 use crate::serve::Instance;
 use crate::serve::tree::{CpuTimes, Tree};
 
@@ -29,6 +30,8 @@ pub(super) struct Measured {
     pub(super) windows: Vec<Window>,
     /// Client, servers, stolen: CPU time ÷ measured time ÷ CPUs.
     pub(super) shares: (f64, f64, f64),
+    /// What the client was like.
+    pub(super) client: Client,
 }
 
 /// What measuring gave of one server.
@@ -38,6 +41,8 @@ pub(super) struct Server {
     pub(super) cpu_seconds: f64,
     pub(super) warmup_answers: u64,
     pub(super) steady: bool,
+    /// Why its figures do not count, where another program that sent the requests cannot be believed.
+    pub(super) gap: Option<Gap>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +54,9 @@ struct Warmup {
 /// Loads all servers at once: warms them up, then measures.
 pub(super) async fn measure(setting: &Setting<'_>, up: &[&Instance]) -> Result<Measured> {
     let workload = &setting.matrix.load;
+    if let Some(program) = program(workload.manner.tool) {
+        return tool::measure(setting, up[0], program).await;
+    }
     let targets: Vec<Target> = up
         .iter()
         .map(|instance| target(setting, instance))
@@ -75,10 +83,12 @@ pub(super) async fn measure(setting: &Setting<'_>, up: &[&Instance]) -> Result<M
                 cpu_seconds,
                 warmup_answers: warmup.answers,
                 steady: warmup.steady,
+                gap: None,
             })
             .collect(),
         shares: shares(&windows, setting.cpus, stolen),
         windows,
+        client: Client::default(),
     })
 }
 
@@ -99,7 +109,7 @@ fn target(setting: &Setting<'_>, instance: &Instance) -> Target {
     clippy::cast_precision_loss,
     reason = "a machine has fewer than 2^53 CPUs"
 )]
-fn shares(windows: &[Window], cpus: &CpuPlan, stolen: Duration) -> (f64, f64, f64) {
+pub(super) fn shares(windows: &[Window], cpus: &CpuPlan, stolen: Duration) -> (f64, f64, f64) {
     let seconds: f64 = windows.iter().map(|window| window.seconds).sum();
     if seconds <= 0.0 {
         return (0.0, 0.0, 0.0);

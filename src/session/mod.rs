@@ -6,12 +6,13 @@
 
 mod fault;
 mod measure;
+mod tool;
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 use crate::host;
-use crate::journal::{Client, CpuPlan, Launch, Launched, SessionRecord, Sharing, Window};
+use crate::journal::{CpuPlan, Launch, Launched, SessionRecord, Sharing, Window};
 use crate::matrix::{Design, Matrix};
 use crate::outcome::{Gap, GapKind, LoadFigures, Sample};
 use crate::plan::SessionPlan;
@@ -57,6 +58,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
     };
     let (client_share, server_share, steal_share) = measured.shares;
     let mut windows = measured.windows.clone();
+    let client = measured.client.clone();
     let (launches, counted) = finish(setting, instances, measured).await?;
     for window in &mut windows {
         keep(window, &counted);
@@ -72,7 +74,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
         client_share,
         server_share,
         steal_share,
-        client: Client::default(),
+        client,
         sharing: Sharing::default(),
     })
 }
@@ -160,8 +162,12 @@ async fn judge_launch(
     if fault::is_clients(&result.load) {
         return Err(client_failed(&result.load));
     }
-    let ended = instance.has_ended(result.load.failed() > 0).await;
-    if let Some(gap) = fault::under_load(&result.load, ended.as_ref(), &setting.matrix.load) {
+    let failed = result.load.failed() > 0 || result.gap.is_some();
+    let ended = instance.has_ended(failed).await;
+    // A server that has died is a better reason than what a program made of that.
+    let doubted = result.gap.filter(|_| ended.is_none());
+    let fault = || fault::under_load(&result.load, ended.as_ref(), &setting.matrix.load);
+    if let Some(gap) = doubted.or_else(fault) {
         return Ok(Err(gap));
     }
     if let Err(gap) = instance.check_again(&start.launch).await {

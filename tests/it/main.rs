@@ -25,5 +25,6 @@ mod shipped;
 mod site;
 mod sources;
 mod supervision;
+mod tools;
 mod url;
 mod workloads;
