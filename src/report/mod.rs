@@ -5,6 +5,7 @@
 mod figures;
 mod gaps;
 mod json;
+mod load;
 mod markdown;
 mod past;
 mod plot;
@@ -23,6 +24,7 @@ use crate::version::{Cell, line};
 
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
+pub use load::{Load, loads};
 pub use past::{Acknowledgement, News, Past};
 pub use steps::{DependencyChange, Step};
 
