@@ -172,6 +172,18 @@ fn faults_that_a_program_hides_are_seen_in_its_figures() {
     }
 }
 
+/// Recorded from a server that closes each connection as it was asked to, without a header that says so.
+#[test]
+fn a_connection_that_is_closed_as_it_was_asked_to_is_no_failure_of_wrk() {
+    let recorded = text("wrk-4.1.0-exact-closing");
+    let errors = |text: &str| speaker("wrk-").read(text).unwrap().figures.errors;
+    assert_eq!(errors(&recorded), BTreeMap::new());
+    let asked_to_keep = recorded.replace("\"closing\":1", "\"closing\":0");
+    assert!(errors(&asked_to_keep)[&Closed] > 1000);
+    let some_fail = recorded.replace("\"read\":", "\"read\":9");
+    assert!(errors(&some_fail)[&Closed] > 1000);
+}
+
 #[test]
 fn a_program_that_gives_up_says_why() {
     for (name, kind, completed) in [

@@ -33,7 +33,7 @@ const MARK: &str = "{\"harness\":1,";
 const DONE: &str = r#"done = function(summary, latency, requests)
   local errors = summary.errors
   local figures = {
-    {"requests", summary.requests}, {"duration_us", summary.duration}, {"bytes", summary.bytes},
+    {"closing", closing}, {"requests", summary.requests}, {"duration_us", summary.duration}, {"bytes", summary.bytes},
     {"connect", errors.connect}, {"read", errors.read}, {"write", errors.write},
     {"status", errors.status}, {"timeout", errors.timeout},
     {"mean_us", latency.mean}, {"sd_us", latency.stdev}, {"max_us", latency.max},
@@ -84,12 +84,14 @@ fn call(workload: &Workload, aim: &Aim) -> Call {
     }
 }
 
-/// Method and body can only be given by a script.
+/// Method and body can only be given by a script, which also tells whether each request asked for the connection to be
+/// closed after it.
 fn script(workload: &Workload) -> String {
     let method = quoted(&workload.method);
     let body = workload.body.as_deref().map(quoted);
     let body = body.map_or_else(String::new, |body| format!("wrk.body = {body}\n"));
-    format!("wrk.method = {method}\n{body}{DONE}")
+    let closing = u8::from(!workload.keep_alive);
+    format!("wrk.method = {method}\n{body}local closing = {closing}\n{DONE}")
 }
 
 /// Returns a text as Lua reads it: three digits after a backslash are a byte.
@@ -109,6 +111,8 @@ fn quoted(text: &str) -> String {
 /// What the script printed.
 #[derive(Deserialize)]
 struct Exact {
+    #[serde(default)]
+    closing: f64,
     requests: f64,
     duration_us: f64,
     bytes: f64,
@@ -139,7 +143,8 @@ fn read(said: &str) -> Result<Said, Misread> {
     if let Some(line) = text.lines().find(|line| line.rest().starts_with(MARK)) {
         let exact: Exact = serde_json::from_str(line.rest()).map_err(|_| line.misread())?;
         let within_sd = figures.latency.within_sd;
-        figures = exact.figures(within_sd);
+        let connections = connections(&text)?.unwrap_or(0);
+        figures = exact.figures(within_sd, connections);
     }
     let late = |kind| figures.errors.get(&kind).copied().unwrap_or(0);
     Ok(Said {
@@ -218,10 +223,23 @@ fn latency(text: &Text<'_>) -> Result<Latency, Misread> {
 }
 
 impl Exact {
-    fn figures(&self, within_sd: f64) -> LoadFigures {
+    /// Returns how many connections failed while an answer was read.
+    ///
+    /// A server that closes a connection as it was asked to, and does not say so in its answer, makes `wrk` count one
+    /// after each answer; but those whose end the load did not come to.
+    fn closed(&self, connections: u64) -> u64 {
+        let (read, requests) = (whole(self.read), whole(self.requests));
+        if self.closing > 0.0 && read.saturating_add(connections) >= requests {
+            read.saturating_sub(requests)
+        } else {
+            read
+        }
+    }
+
+    fn figures(&self, within_sd: f64, connections: u64) -> LoadFigures {
         let errors = [
             (ErrorKind::Refused, whole(self.connect)),
-            (ErrorKind::Closed, whole(self.read)),
+            (ErrorKind::Closed, self.closed(connections)),
             (ErrorKind::Reset, whole(self.write)),
             (ErrorKind::Timeout, whole(self.timeout)),
             (ErrorKind::BadStatus, whole(self.status)),
