@@ -29,6 +29,7 @@ mod shipped;
 mod site;
 mod sources;
 mod supervision;
+mod tools;
 mod url;
 mod usage;
 mod workloads;
