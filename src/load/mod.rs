@@ -1,8 +1,9 @@
-//! The load: epoll threads of its own that drive several servers at once. Edge.
+//! The load: epoll threads of its own that drive several servers at once, or another program. Edge.
 
 mod engine;
 mod http1;
 mod latency;
+pub mod tool;
 
 use std::io;
 use std::panic::resume_unwind;

@@ -1,15 +1,19 @@
 //! One request at a time, by hyper: is the server ready, and is its answer the right one?
 
-use std::net::SocketAddr;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::Request;
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use http_body_util::{BodyExt, Limited};
+use hyper::Response;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 
-use crate::matrix::{Check, Workload};
+use crate::address::Address;
+use crate::dial::{self, Channel};
+use crate::matrix::{Check, Protocol, Workload};
+use crate::tls;
 
 /// Bodies longer than this are wrong whatever is in them: the probe keeps the body in memory.
 const LONGEST_BODY: usize = 64 << 20;
@@ -36,7 +40,7 @@ pub enum Trouble {
 
 /// Sends the workload's request once and holds the answer against the check.
 pub async fn ask(
-    address: SocketAddr,
+    address: &Address,
     path: &str,
     workload: &Workload,
     check: &Check,
@@ -52,61 +56,68 @@ pub async fn ask(
     }
 }
 
-async fn fetch(address: SocketAddr, path: &str, workload: &Workload) -> Result<Answer, Trouble> {
-    let stream = TcpStream::connect(address).await.map_err(|error| {
-        if error.kind() == std::io::ErrorKind::ConnectionRefused {
+async fn fetch(address: &Address, path: &str, workload: &Workload) -> Result<Answer, Trouble> {
+    let no_answer = |error: &dyn std::error::Error| Trouble::NoAnswer(whole(error));
+    let request = dial::request(workload, path, address).map_err(|error| no_answer(&error))?;
+    let channel = TokioIo::new(open(address, workload).await?);
+    let answer = match workload.manner.protocol {
+        Protocol::Http1 => {
+            let (mut sender, connection) = http1::handshake(channel)
+                .await
+                .map_err(|error| no_answer(&error))?;
+            exchange(sender.send_request(request), connection).await
+        }
+        Protocol::Http2 => {
+            let (mut sender, connection) = http2::handshake(TokioExecutor::new(), channel)
+                .await
+                .map_err(|error| no_answer(&error))?;
+            exchange(sender.send_request(request), connection).await
+        }
+    };
+    answer.map_err(|error| no_answer(error.as_ref()))
+}
+
+async fn open(address: &Address, workload: &Workload) -> Result<Box<dyn Channel>, Trouble> {
+    let plain = dial::connect(address).await.map_err(|error| {
+        // A socket in the file system is not there before somebody listens.
+        let nobody = [ErrorKind::ConnectionRefused, ErrorKind::NotFound];
+        if nobody.contains(&error.kind()) {
             Trouble::Refused
         } else {
             Trouble::NoAnswer(error.to_string())
         }
     })?;
-    let no_answer = |error: &dyn std::error::Error| Trouble::NoAnswer(whole(error));
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| no_answer(&error))?;
-    // It ends with the exchange: `sender` is dropped with this function.
-    let connection = tokio::spawn(connection);
-    let response = sender.send_request(request(address, path, workload)?).await;
-    let answer = match response {
-        Ok(response) => {
-            let status = response.status().as_u16();
-            let body = Limited::new(response.into_body(), LONGEST_BODY)
-                .collect()
-                .await;
-            body.map(|body| Answer {
-                status,
-                body: body.to_bytes(),
-            })
-            .map_err(|error| no_answer(error.as_ref()))
-        }
-        Err(error) => Err(no_answer(&error)),
+    if !workload.manner.tls {
+        return Ok(plain);
+    }
+    let failed = |error: &dyn std::error::Error| {
+        Trouble::NoAnswer(format!("the TLS handshake failed: {}", whole(error)))
     };
-    connection.abort();
-    answer
+    let protocol = workload.manner.protocol;
+    let config = tls::client(protocol).map_err(|error| failed(&error))?;
+    dial::secure(plain, address, protocol, &config)
+        .await
+        .map_err(|error| failed(&error))
 }
 
-fn request(
-    address: SocketAddr,
-    path: &str,
-    workload: &Workload,
-) -> Result<Request<Full<Bytes>>, Trouble> {
-    let mut request = Request::builder()
-        .method(workload.method.as_str())
-        .uri(path);
-    if !workload
-        .headers
-        .keys()
-        .any(|name| name.eq_ignore_ascii_case("host"))
-    {
-        request = request.header("host", address.to_string());
-    }
-    for (name, value) in &workload.headers {
-        request = request.header(name, value);
-    }
-    let body = workload.body.clone().unwrap_or_default();
-    request
-        .body(Full::from(body))
-        .map_err(|error| Trouble::NoAnswer(whole(&error)))
+/// Waits for the whole answer while the connection is driven.
+async fn exchange(
+    response: impl Future<Output = hyper::Result<Response<Incoming>>>,
+    connection: impl Future<Output = hyper::Result<()>> + Send + 'static,
+) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
+    let connection = tokio::spawn(connection);
+    let read = async {
+        let response = response.await?;
+        let status = response.status().as_u16();
+        let body = Limited::new(response.into_body(), LONGEST_BODY).collect();
+        Ok(Answer {
+            status,
+            body: body.await?.to_bytes(),
+        })
+    };
+    let answer = read.await;
+    connection.abort();
+    answer
 }
 
 /// Returns an error with its chain of causes on one line.

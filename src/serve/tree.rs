@@ -1,13 +1,13 @@
 //! The process tree of a server: what is below its supervisors, and the socket it listens on. Edge.
 
-use std::collections::HashSet;
 use std::path::Path;
 
-use procfs::net::TcpState;
-use procfs::process::{FDTarget, Process, Stat};
+use procfs::process::Stat;
 use rustix::process::Pid;
 
 use super::counters::Counting;
+use super::listening;
+use crate::address::Address;
 use crate::error::Result;
 use crate::journal::Sharing;
 use crate::process::below::family;
@@ -87,21 +87,11 @@ impl Tree {
         look
     }
 
-    /// Returns whether a process of the tree holds the socket that listens on the port.
-    ///
-    /// Without this an old or foreign server that answers on the port would be measured in the version's name.
-    pub fn listens_on(&self, port: u16) -> bool {
-        let listening = listening_inodes(port);
-        self.look().living().any(|stat| {
-            Process::new(stat.pid)
-                .and_then(|process| process.fd())
-                .is_ok_and(|mut descriptors| {
-                    descriptors.any(|descriptor| match descriptor.map(|found| found.target) {
-                        Ok(FDTarget::Socket(inode)) => listening.contains(&inode),
-                        _ => false,
-                    })
-                })
-        })
+    /// Returns every address at which a process of the tree listens.
+    pub fn listening(&self) -> Vec<Address> {
+        let look = self.look();
+        let living: Vec<i32> = look.living().map(|stat| stat.pid).collect();
+        listening::addresses(&living)
     }
 }
 
@@ -116,30 +106,9 @@ pub fn sharing<'a>(trees: impl IntoIterator<Item = &'a Tree>) -> Sharing {
     }
 }
 
-fn listening_inodes(port: u16) -> HashSet<u64> {
-    let v4 = procfs::net::tcp().unwrap_or_default();
-    let v6 = procfs::net::tcp6().unwrap_or_default();
-    v4.into_iter()
-        .chain(v6)
-        .filter(|entry| entry.state == TcpState::Listen && entry.local_address.port() == port)
-        .map(|entry| entry.inode)
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-
     use super::*;
-
-    #[test]
-    fn a_listening_socket_is_found_by_its_port() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        assert_eq!(listening_inodes(port).len(), 1);
-        drop(listener);
-        assert!(listening_inodes(port).is_empty());
-    }
 
     #[test]
     fn servers_without_groups_of_their_own_share_by_sessions() {

@@ -3,8 +3,6 @@
 use super::measure::Server;
 use crate::matrix::Workload;
 use crate::outcome::{ErrorKind, Gap, GapKind, LoadFigures};
-use crate::process::Ended;
-use crate::serve::how_it_ended;
 
 /// A kept connection that the server closes without a word is opened again and its request sent again, as HTTP has it; a
 /// server that does so more often than in this share of its answers loses requests.
@@ -15,16 +13,16 @@ pub(super) fn is_clients(load: &LoadFigures) -> bool {
     count(load, ErrorKind::Client) * 2 > load.failed()
 }
 
-/// Returns what was wrong with a server under load; none if its figures count.
+/// Returns what was wrong with a server under load, given what of it has ended and how; none if its figures count.
 pub(super) fn under_load(
     server: &Server,
-    ended: Option<&Ended>,
+    ended: Option<String>,
     workload: &Workload,
 ) -> Option<Gap> {
     if let Some(ended) = ended {
         // Of a server that dies while it warms up the measured part knows nothing.
-        let (how, answers) = (how_it_ended(ended), server.answers);
-        let cause = format!("the server {how} under load, after {answers} answers");
+        let answers = server.answers;
+        let cause = format!("{ended} under load, after {answers} answers");
         return Some(Gap::new(GapKind::Crashed, cause));
     }
     let load = &server.load;
@@ -140,7 +138,7 @@ mod tests {
         }
     }
 
-    fn kind(load: &LoadFigures, ended: Option<&Ended>, rate: f64) -> Option<GapKind> {
+    fn kind(load: &LoadFigures, ended: Option<String>, rate: f64) -> Option<GapKind> {
         under_load(&server(load.clone()), ended, &workload(rate)).map(|gap| gap.kind)
     }
 
@@ -156,7 +154,8 @@ mod tests {
             answers: 4352,
             ..server(figures(0, &[(ErrorKind::Reset, 1)]))
         };
-        let gap = under_load(&dead, Some(&Ended::Code(1)), &workload(1.0)).unwrap();
+        let ended = "the server ended with code 1".to_owned();
+        let gap = under_load(&dead, Some(ended), &workload(1.0)).unwrap();
         assert_eq!(gap.kind, GapKind::Crashed);
         assert!(gap.cause.ends_with("after 4352 answers"), "{}", gap.cause);
     }

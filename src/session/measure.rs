@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Setting, client};
+use super::{Setting, client, tool};
 use crate::error::{Error, Kind, Result};
 use crate::host;
 use crate::journal::{Client, CpuPlan, Window};
+use crate::load::tool::program;
 use crate::load::{self, Counts, Expected, Running, Schedule, Scheduling, Target};
 use crate::matrix::{Design, Stop, Workload};
-use crate::outcome::{LoadFigures, Resources};
+use crate::outcome::{Gap, LoadFigures, Resources};
 use crate::plan::SessionPlan;
 use crate::serve::Instance;
 use crate::serve::meter::Meters;
@@ -50,6 +51,8 @@ pub(super) struct Server {
     pub(super) steady: bool,
     /// Whether nothing is known of it: it was loaded alone, the client set the pace, and its CPU time is not known.
     pub(super) hidden: bool,
+    /// Why its figures do not count, where another program that sent the requests cannot be believed.
+    pub(super) gap: Option<Gap>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +67,9 @@ pub(super) async fn measure(
     plan: &SessionPlan,
     up: &[&Instance],
 ) -> Result<Measured> {
+    if let Some(program) = program(setting.matrix.load.manner.tool) {
+        return tool::measure(setting, up[0], program).await;
+    }
     let targets: Vec<Target> = up
         .iter()
         .map(|instance| target(setting, instance))
@@ -93,6 +99,7 @@ pub(super) async fn measure(
         warmup_answers: warmup.answers,
         steady: warmup.steady,
         hidden: false,
+        gap: None,
     });
     Ok(Measured::new(
         servers.collect(),
@@ -119,7 +126,12 @@ fn client_of(running: &Running, before: Scheduling) -> Client {
 
 impl Measured {
     /// Says what the counts and the CPU times of a session mean. Pure.
-    fn new(mut servers: Vec<Server>, windows: Vec<Window>, cpus: &CpuPlan, client: Client) -> Self {
+    pub(super) fn new(
+        mut servers: Vec<Server>,
+        windows: Vec<Window>,
+        cpus: &CpuPlan,
+        client: Client,
+    ) -> Self {
         let shares = shares(&windows, cpus);
         let loads = servers.iter().map(|server| &server.load);
         let generator_bound = client::set_the_pace((shares.0, shares.1), &windows, cpus, loads);
@@ -170,7 +182,7 @@ fn target(setting: &Setting<'_>, instance: &Instance) -> Target {
         body: check.same_body.then(|| body.clone()),
     };
     Target {
-        addresses: vec![instance.address.into()],
+        addresses: instance.addresses.clone(),
         status: check.status,
         expected: instance.bodies.iter().map(expected).collect(),
     }

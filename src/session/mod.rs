@@ -7,6 +7,7 @@
 mod client;
 mod fault;
 mod measure;
+mod tool;
 
 use std::path::{Path, PathBuf};
 
@@ -140,13 +141,13 @@ async fn conclude(
         )),
         Some(result) => judge_launch(setting, start, &mut instance, result).await?,
     };
-    let log = instance.log.clone();
-    instance.stop(start.launch.stop).await;
+    let log = &start.launch.log;
+    instance.stop(&start.launch).await;
     Ok(match outcome {
         Ok(sample) => Launched::Sample(Box::new(sample)),
         Err(gap) if gap.kind == GapKind::Interrupted => Launched::Gap(gap),
         Err(gap) => {
-            let errors = serve::diagnosis_of(&log).errors;
+            let errors = serve::diagnosis_of(log).errors;
             Launched::Gap(gap.with_errors(errors).with_log(log))
         }
     })
@@ -162,8 +163,12 @@ async fn judge_launch(
     if fault::is_clients(&result.load) {
         return Err(client_failed(&result.load));
     }
-    let ended = instance.has_ended(result.load.failed() > 0).await;
-    if let Some(gap) = fault::under_load(&result, ended.as_ref(), &setting.matrix.load) {
+    let failed = result.load.failed() > 0 || result.gap.is_some();
+    let ended = instance.has_ended(&start.launch, failed).await;
+    // A server that has died is a better reason than what another program made of that.
+    let doubted = result.gap.clone().filter(|_| ended.is_none());
+    let fault = || fault::under_load(&result, ended, &setting.matrix.load);
+    if let Some(gap) = doubted.or_else(fault) {
         return Ok(Err(gap));
     }
     if let Err(gap) = instance.check_again(&start.launch).await {

@@ -30,7 +30,9 @@ impl Known {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        until("the known server listens", || serve::is_taken(address));
+        until("the known server listens", || {
+            serve::is_taken(&address.into())
+        });
         Self { child, address }
     }
 
@@ -127,7 +129,9 @@ fn several_processes_end_with_the_one_that_started_them() {
         assert_eq!(bodies(&known.ask("GET / HTTP/1.0\r\n\r\n")), 1);
     }
     drop(known);
-    until("all of them have ended", || !serve::is_taken(address));
+    until("all of them have ended", || {
+        !serve::is_taken(&address.into())
+    });
 }
 
 #[test]

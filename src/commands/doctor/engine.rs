@@ -131,7 +131,7 @@ fn spec(address: SocketAddr, cpus: &CpuPlan) -> Spec {
 
 async fn until_listening(address: SocketAddr) -> Result<()> {
     let begun = host::monotonic();
-    while !serve::is_taken(address) {
+    while !serve::is_taken(&address.into()) {
         if host::since(begun) > PATIENCE {
             return Err(cannot(format!(
                 "the known server does not listen on {address}"
