@@ -4,15 +4,21 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::Request;
+use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 
 use crate::matrix::{Check, Workload};
 
 /// Bodies longer than this are wrong whatever is in them: the probe keeps the body in memory.
 const LONGEST_BODY: usize = 64 << 20;
+/// Where the body is known, what is longer than it and than this is not read to its end to see that it is wrong.
+const LONGEST_WRONG_BODY: usize = 64 << 10;
+/// The most bytes that are read ahead, and the longest head. hyper looks at all of them before it lets a time-out pass.
+const READ_AHEAD: usize = 64 << 10;
 
 /// What came back from one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,17 +48,31 @@ pub async fn ask(
     check: &Check,
     timeout: Duration,
 ) -> Result<Answer, Trouble> {
-    let answer = match tokio::time::timeout(timeout, fetch(address, path, workload)).await {
-        Ok(answer) => answer?,
-        Err(_) => return Err(Trouble::NoAnswer(format!("no answer within {timeout:?}"))),
-    };
+    let answer =
+        match tokio::time::timeout(timeout, fetch(address, path, workload, longest_body(check)))
+            .await
+        {
+            Ok(answer) => answer?,
+            Err(_) => return Err(Trouble::NoAnswer(format!("no answer within {timeout:?}"))),
+        };
     match fault(&answer, check) {
         None => Ok(answer),
         Some(fault) => Err(Trouble::Wrong(fault)),
     }
 }
 
-async fn fetch(address: SocketAddr, path: &str, workload: &Workload) -> Result<Answer, Trouble> {
+/// Returns the length above which a body is wrong whatever is in it.
+fn longest_body(check: &Check) -> usize {
+    let exact = check.body.as_ref();
+    exact.map_or(LONGEST_BODY, |body| body.len().max(LONGEST_WRONG_BODY))
+}
+
+async fn fetch(
+    address: SocketAddr,
+    path: &str,
+    workload: &Workload,
+    longest: usize,
+) -> Result<Answer, Trouble> {
     let stream = TcpStream::connect(address).await.map_err(|error| {
         if error.kind() == std::io::ErrorKind::ConnectionRefused {
             Trouble::Refused
@@ -61,28 +81,31 @@ async fn fetch(address: SocketAddr, path: &str, workload: &Workload) -> Result<A
         }
     })?;
     let no_answer = |error: &dyn std::error::Error| Trouble::NoAnswer(whole(error));
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+    let (mut sender, connection) = http1::Builder::new()
+        .max_buf_size(READ_AHEAD)
+        // RFC 9112, section 5.2, has a client read them.
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| no_answer(&error))?;
-    // It ends with the exchange: `sender` is dropped with this function.
-    let connection = tokio::spawn(connection);
+    // Dropped, also at a time-out, the set ends the connection: a server that goes on sending would keep it busy.
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
     let response = sender.send_request(request(address, path, workload)?).await;
-    let answer = match response {
-        Ok(response) => {
-            let status = response.status().as_u16();
-            let body = Limited::new(response.into_body(), LONGEST_BODY)
-                .collect()
-                .await;
-            body.map(|body| Answer {
-                status,
-                body: body.to_bytes(),
-            })
-            .map_err(|error| no_answer(error.as_ref()))
+    let response = response.map_err(|error| no_answer(&error))?;
+    let status = response.status().as_u16();
+    let body = Limited::new(response.into_body(), longest).collect().await;
+    let body = body.map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            Trouble::Wrong(format!("a body of more than {longest} bytes"))
+        } else {
+            no_answer(error.as_ref())
         }
-        Err(error) => Err(no_answer(&error)),
-    };
-    connection.abort();
-    answer
+    })?;
+    Ok(Answer {
+        status,
+        body: body.to_bytes(),
+    })
 }
 
 fn request(
