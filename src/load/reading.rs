@@ -2,9 +2,49 @@
 
 use super::http1::{Answer, MOST_KEPT, Malformed, Parser};
 
+/// Up to this length, bytes are given one by one as well.
+const SHORT: usize = 4096;
+
+/// Holds what the parser makes of bytes in pieces against what it makes of them as a whole.
+///
+/// The first three bytes say how: the method and whether there is an expected body, how many of the last bytes it is,
+/// and a seed for the pieces. The rest is what the server sends.
+///
+/// # Panics
+///
+/// If the parser panics, keeps more memory than it may, or reads another thing from the pieces.
+pub fn hold_pieces_against_whole(data: &[u8]) {
+    let [how, length, seed, bytes @ ..] = data else {
+        return;
+    };
+    let method = if how & 1 == 0 { "GET" } else { "HEAD" };
+    let begin = bytes.len().saturating_sub(usize::from(length & 31));
+    let expected = (how & 2 == 0).then_some(&bytes[begin..]);
+    let whole = read_pieces(method, expected, [bytes]);
+    assert_eq!(read_pieces(method, expected, pieces(bytes, *seed)), whole);
+    if bytes.len() <= SHORT {
+        assert_eq!(read_pieces(method, expected, bytes.chunks(1)), whole);
+    }
+}
+
+/// Cuts bytes in pieces whose lengths follow from a seed; some are empty.
+fn pieces(mut bytes: &[u8], seed: u8) -> impl Iterator<Item = &[u8]> {
+    let mut state = u32::from(seed);
+    std::iter::from_fn(move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        // One piece in eight may be long.
+        let longest = if state >> 29 == 0 { 4096 } else { 16 };
+        let length = ((state >> 8) as usize % longest).min(bytes.len());
+        let more = !bytes.is_empty();
+        let (piece, rest) = bytes.split_at(length);
+        bytes = rest;
+        more.then_some(piece)
+    })
+}
+
 /// The answers on a connection and how it ended.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// Whole answers.
     pub(crate) answers: Vec<Answer>,
     /// Whether what followed them is none.
@@ -14,11 +54,7 @@ pub struct Reading {
 }
 
 /// Reads the answers to requests with this method that come in these pieces.
-///
-/// # Panics
-///
-/// If the parser keeps more than it may, or uses more than it was given.
-pub fn read_pieces<'bytes>(
+pub(crate) fn read_pieces<'bytes>(
     method: &str,
     expected: Option<&[u8]>,
     pieces: impl IntoIterator<Item = &'bytes [u8]>,
@@ -228,6 +264,20 @@ mod tests {
             rng_seed: prop::test_runner::RngSeed::Fixed(7),
             cases: 2000,
             ..ProptestConfig::default()
+        }
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the seeds lie beside the fuzzing"
+    )]
+    fn what_fuzzing_begins_with_reads_the_same_in_pieces() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/seeds/response_parser");
+        let seeds: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
+        assert!(seeds.len() > 50, "{} seeds", seeds.len());
+        for seed in seeds {
+            hold_pieces_against_whole(&std::fs::read(seed.path()).unwrap());
         }
     }
 
