@@ -15,6 +15,8 @@ pub mod version;
 // From a version to an artifact, to a running server, to counts.
 pub mod build;
 pub mod address;
+mod tls;
+mod dial;
 pub mod serve;
 pub mod load;
 pub mod outcome;

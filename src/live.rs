@@ -5,10 +5,11 @@
 )]
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::address::Address;
 use crate::build::cache::LOGS_MARK;
 use crate::build::{Workshop, axis};
 use crate::commands::Loaded;
@@ -20,7 +21,7 @@ use crate::outcome::{Artifact, Gap, GapKind};
 use crate::pipeline::Bench;
 use crate::plan::SessionPlan;
 use crate::process::{Spec, base_environment};
-use crate::serve::{self, Launch};
+use crate::serve::{self, Launch, Place, Places};
 use crate::session::{self, Setting, Start};
 use crate::version::Cell;
 use crate::workplace::{self, Workplace};
@@ -66,17 +67,21 @@ impl Live {
         })
     }
 
-    /// Makes the launch of one cell on an address of its own, in a folder of its own unless the matrix names one.
+    /// Makes the launch of one cell: each instance on an address of its own, in a folder of its own unless the matrix
+    /// names one.
     fn launch(
         &self,
         cell: usize,
         artifact: &Artifact,
         index: u32,
-        scratch: &Path,
+        places: &Places,
     ) -> Result<Launch<'_>> {
         let matrix = &self.variants[cell];
-        let (address, spec) = match &matrix.source.kind {
-            SourceKind::Attach(attach) => (attached(attach, &self.cells[cell])?, None),
+        let instances = match &matrix.source.kind {
+            SourceKind::Attach(attach) => vec![Place {
+                spec: None,
+                address: attached(attach, &self.cells[cell])?,
+            }],
             SourceKind::Crates(_)
             | SourceKind::Npm(_)
             | SourceKind::Pypi(_)
@@ -85,15 +90,10 @@ impl Live {
             | SourceKind::Git(_)
             | SourceKind::Url(_)
             | SourceKind::Path(_)
-            | SourceKind::List(_) => {
-                let address = self.address(cell)?;
-                let spec = self.command(cell, artifact, (address, scratch))?;
-                (address, Some(spec))
-            }
+            | SourceKind::List(_) => self.instances(cell, artifact, places)?,
         };
         Ok(Launch {
-            spec,
-            address,
+            instances,
             log: session::log_path(&self.logs, index, (cell, &self.cells[cell].id)),
             ready: &matrix.ready,
             check: &self.matrix.check,
@@ -102,18 +102,32 @@ impl Live {
         })
     }
 
-    /// Returns the command that starts one cell's server.
+    fn instances(&self, cell: usize, artifact: &Artifact, places: &Places) -> Result<Vec<Place>> {
+        let mut variables = self.variables(cell, artifact);
+        let mut instances = Vec::new();
+        for (instance, address) in places.addresses.iter().enumerate() {
+            variables.set("instance", instance.to_string());
+            set_address(&mut variables, address);
+            let spec = self.command(cell, artifact, (&variables, &places.folders[instance]))?;
+            instances.push(Place {
+                spec: Some(spec),
+                address: address.clone(),
+            });
+        }
+        Ok(instances)
+    }
+
+    /// Returns the command that starts one instance of a cell's server.
     fn command(
         &self,
         cell: usize,
         artifact: &Artifact,
-        (address, scratch): (SocketAddr, &Path),
+        (variables, scratch): (&Variables, &Path),
     ) -> Result<Spec> {
         let matrix = &self.variants[cell];
         let start = &matrix.start;
-        let variables = self.variables(cell, artifact, address);
         let filled = |template: &str| {
-            render(template, &variables)
+            render(template, variables)
                 .map_err(|problem| Error::new(Kind::Configuration, problem.to_string()))
         };
         let mut env = base_environment();
@@ -162,27 +176,8 @@ impl Live {
         }
     }
 
-    /// Returns where the next server will listen: on the matrix's port, which must be free, or on any free one.
-    fn address(&self, cell: usize) -> Result<SocketAddr> {
-        let Some(port) = self.variants[cell].start.port else {
-            return serve::free_address();
-        };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        if serve::is_taken(address) {
-            let holder = format!("`ss -ltnp 'sport = :{port}'` shows it");
-            return Err(Error::new(
-                Kind::Machine,
-                format!("another program listens on {address}"),
-            )
-            .because("`[start] port` names that port, and a foreign server must not be measured")
-            .hint(format!(
-                "stop that program ({holder}), or take `port` out of the matrix"
-            )));
-        }
-        Ok(address)
-    }
-
-    fn variables(&self, cell: usize, artifact: &Artifact, address: SocketAddr) -> Variables {
+    /// Returns what every instance's templates know; its number and its address are its own.
+    fn variables(&self, cell: usize, artifact: &Artifact) -> Variables {
         let matrix = &self.variants[cell];
         let cell = &self.cells[cell];
         let text = |path: &Path| self.root.join(path).to_string_lossy().into_owned();
@@ -203,8 +198,6 @@ impl Live {
         if let Some(binary) = &artifact.binary {
             variables.set("binary", text(binary));
         }
-        variables.set("host", address.ip().to_string());
-        variables.set("port", address.port().to_string());
         variables.set("cpus", cpus.join(","));
         variables.set("matrix_dir", text(&matrix.dir));
         for (name, value) in &cell.axes {
@@ -224,16 +217,27 @@ impl Live {
     }
 }
 
+/// Gives `{host}` and `{port}`, or `{socket}`, their values.
+fn set_address(variables: &mut Variables, address: &Address) {
+    match address {
+        Address::Tcp(address) => {
+            variables.set("host", address.ip().to_string());
+            variables.set("port", address.port().to_string());
+        }
+        Address::Unix(path) => variables.set("socket", path.to_string_lossy()),
+    }
+}
+
 /// Returns where a server that runs already listens.
-fn attached(attach: &Attach, cell: &Cell) -> Result<SocketAddr> {
+fn attached(attach: &Attach, cell: &Cell) -> Result<Address> {
     let named = |(name, _): &&(String, String)| *name == cell.version.name;
     let address = attach.addresses.iter().find(named);
     let address = address.map_or("", |(_, address)| address.as_str());
     // A name may stand for several, and the server may listen on one of them alone.
     let found = address.to_socket_addrs().map(|found| {
-        let all: Vec<SocketAddr> = found.collect();
-        let answering = all.iter().find(|address| serve::is_taken(**address));
-        answering.or(all.first()).copied()
+        let all: Vec<Address> = found.map(Address::Tcp).collect();
+        let answering = all.iter().find(|address| serve::is_taken(address));
+        answering.or(all.first()).cloned()
     });
     let unknown = || {
         let message = format!("nobody knows the address `{address}` of {}", cell.id);
@@ -261,15 +265,6 @@ pub fn environment(start: &matrix::Start) -> Vec<(String, Option<String>)> {
     names
         .map(|name| (name.clone(), std::env::var(name).ok()))
         .collect()
-}
-
-fn no_folder(error: std::io::Error) -> Error {
-    Error::new(
-        Kind::Machine,
-        "cannot make a folder for the server to run in",
-    )
-    .because(error)
-    .hint("free some space; `harness doctor` shows how much there is")
 }
 
 impl Bench for Live {
@@ -306,15 +301,15 @@ impl Bench for Live {
         builds: &BTreeMap<usize, Built>,
     ) -> Result<SessionRecord> {
         let mut starts = Vec::new();
-        // Each server's own folder lives as long as the session.
-        let mut folders = Vec::new();
+        // Folders and sockets live as long as the session.
+        let mut kept = Vec::new();
         for &cell in &plan.cells {
             // The plan holds only cells that have been built.
             if let Some(Built::Artifact(artifact)) = builds.get(&cell) {
-                let folder = tempfile::TempDir::new_in(&self.scratch).map_err(no_folder)?;
-                let launch = self.launch(cell, artifact, index, folder.path())?;
+                let places = Places::new(&self.scratch, &self.variants[cell].start)?;
+                let launch = self.launch(cell, artifact, index, &places)?;
                 starts.push(Start { cell, launch });
-                folders.push(folder);
+                kept.push(places);
             }
         }
         let setting = Setting {

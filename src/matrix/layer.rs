@@ -404,7 +404,7 @@ source.npm = { server = "x.js" }
         5 | cmd = ["{binary}"]
           |         ^^^^^^^^ no `[build] binary` names a program (with `[[include]]` of line 11)
           |
-          = help: known here are {version} {src} {work} {out} {host} {port} {cpus} {matrix_dir} {package} and {env:NAME}; for a literal brace write `{{`
+          = help: known here are {version} {src} {work} {out} {host} {port} {instance} {cpus} {matrix_dir} {package} and {env:NAME}; for a literal brace write `{{`
 
         error: `build.timeout` is not a duration
          --> /m/a.toml:8:17
@@ -420,7 +420,7 @@ source.npm = { server = "x.js" }
         10 | start.cmd = ["{binary}", "--port={prot}"]
            |                                  ^^^^^^ did you mean `{port}`?
            |
-           = help: known here are {version} {src} {work} {out} {host} {port} {cpus} {matrix_dir} {binary} {package} and {env:NAME}; for a literal brace write `{{`
+           = help: known here are {version} {src} {work} {out} {host} {port} {instance} {cpus} {matrix_dir} {binary} {package} and {env:NAME}; for a literal brace write `{{`
         "#);
     }
 

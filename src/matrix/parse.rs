@@ -892,7 +892,7 @@ reason = "its buffers are broken"
         7 | cmd = ["{binary}", "--port={prot}"]
           |                            ^^^^^^ did you mean `{port}`?
           |
-          = help: known here are {version} {src} {work} {out} {host} {port} {cpus} {matrix_dir} {binary} {package} and {env:NAME}; for a literal brace write `{{`
+          = help: known here are {version} {src} {work} {out} {host} {port} {instance} {cpus} {matrix_dir} {binary} {package} and {env:NAME}; for a literal brace write `{{`
         "#);
     }
 
@@ -906,7 +906,7 @@ reason = "its buffers are broken"
         5 | cmd = { shell = "exec node ${PORT}" }
           |                             ^^^^^^ did you mean `{port}`?
           |
-          = help: known here are {version} {src} {work} {out} {host} {port} {cpus} {matrix_dir} {binary} {package} and {env:NAME}; for a literal brace write `{{`
+          = help: known here are {version} {src} {work} {out} {host} {port} {instance} {cpus} {matrix_dir} {binary} {package} and {env:NAME}; for a literal brace write `{{`
         "#);
     }
 
@@ -1069,7 +1069,7 @@ reason = "its buffers are broken"
         7 | cmd = ["{binary}"]
           |         ^^^^^^^^ no `[build] binary` names a program
           |
-          = help: known here are {version} {src} {work} {out} {host} {port} {cpus} {matrix_dir} {package} and {env:NAME}; for a literal brace write `{{`
+          = help: known here are {version} {src} {work} {out} {host} {port} {instance} {cpus} {matrix_dir} {package} and {env:NAME}; for a literal brace write `{{`
         "#);
     }
 

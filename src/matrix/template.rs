@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use super::Axis;
 use super::diagnostic::did_you_mean;
+use super::{Axis, Listen};
 
 /// Where a template stands, which decides what can be known when it is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +130,8 @@ pub struct Facts<'a> {
     pub binary: bool,
     /// Whether the source is a git repository, which gives `{commit}` and `{tag}`.
     pub git: bool,
+    /// What the server listens on, which gives `{host}` and `{port}`, or `{socket}`.
+    pub listen: Listen,
     /// The axes. Those that do not change the build are known only when the server starts.
     pub axes: &'a [Axis],
 }
@@ -139,20 +141,17 @@ pub fn known(field: Field, facts: Facts<'_>) -> Vec<String> {
     let own: &[&str] = match field {
         Field::Step => &["version", "src", "work", "out", "jobs", "matrix_dir"],
         Field::Binary | Field::Proof => &["version", "src", "work", "out", "matrix_dir"],
-        Field::Start => &[
-            "version",
-            "src",
-            "work",
-            "out",
-            "host",
-            "port",
-            "cpus",
-            "matrix_dir",
-        ],
+        Field::Start => &["version", "src", "work", "out"],
     };
     let start = field == Field::Start;
+    let started: &[&str] = match facts.listen {
+        _ if !start => &[],
+        Listen::Ipv4 | Listen::Ipv6 => &["host", "port", "instance", "cpus", "matrix_dir"],
+        Listen::Unix => &["socket", "instance", "cpus", "matrix_dir"],
+    };
     let axes = facts.axes.iter().filter(|axis| axis.build || start);
-    let mut names: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
+    let own = own.iter().chain(started);
+    let mut names: Vec<String> = own.map(|name| (*name).to_owned()).collect();
     let built = start || field == Field::Proof;
     names.extend((built && facts.binary).then(|| "binary".to_owned()));
     names.extend(facts.package.then(|| "package".to_owned()));
@@ -261,13 +260,18 @@ fn problem(template: &str, span: Range<usize>, what: &str, why: &str, help: &str
 fn unknown(template: &str, name: &str, span: Range<usize>, known: &[String]) -> Problem {
     let names = known.iter().map(String::as_str);
     let suggestion = did_you_mean(name, names).map(|text| text.replace('`', ""));
+    let has = |name: &str| known.iter().any(|known| known == name);
     let why = match suggestion {
         _ if name == "package" => "the source of this matrix is not a package".to_owned(),
         _ if name == "jobs" => "it is for build steps only".to_owned(),
-        _ if name == "binary" && known.iter().any(|known| known == "port") => {
-            "no `[build] binary` names a program".to_owned()
+        _ if name == "binary" && has("cpus") => "no `[build] binary` names a program".to_owned(),
+        _ if name == "socket" && has("port") => {
+            "only a server with `listen = \"unix\"` has one".to_owned()
         }
-        _ if ["host", "port", "cpus", "binary"].contains(&name) => {
+        _ if ["host", "port"].contains(&name) && has("socket") => {
+            "with `listen = \"unix\"` there is `{socket}` in its place".to_owned()
+        }
+        _ if ["host", "port", "socket", "instance", "cpus", "binary"].contains(&name) => {
             "it has no value before the server starts".to_owned()
         }
         Some(suggestion) => suggestion.replace("mean ", "mean `{").replace('?', "}`?"),
@@ -375,6 +379,7 @@ mod tests {
                 package: false,
                 git: false,
                 binary: field == Field::Start,
+                listen: Listen::Ipv4,
                 axes: &axes,
             };
             let problems = check(template, &known(field, facts));
@@ -383,7 +388,7 @@ mod tests {
         assert!(
             wrong(
                 Field::Start,
-                "{binary} {host}:{port} {cpus} {axis.body} {axis.features} {env:X}"
+                "{binary} {host}:{port} {instance} {cpus} {axis.body} {axis.features} {env:X}"
             )
             .is_empty()
         );
@@ -398,7 +403,11 @@ mod tests {
             wrong(Field::Step, "{port}"),
             ["it has no value before the server starts"]
         );
-        assert_eq!(wrong(Field::Step, "{binary}").len(), 1);
+        assert_eq!(wrong(Field::Step, "{binary}{instance}{socket}").len(), 3);
+        assert_eq!(
+            wrong(Field::Start, "{socket}"),
+            ["only a server with `listen = \"unix\"` has one"]
+        );
         assert_eq!(
             wrong(Field::Step, "{axis.body}"),
             ["no such axis, or it has no `build = true`"]
@@ -416,11 +425,26 @@ mod tests {
             package: true,
             git: false,
             binary: false,
+            listen: Listen::Unix,
             axes: &[],
         };
         assert!(known(Field::Binary, facts).contains(&"package".to_owned()));
         let problem = &check("{binary}", &known(Field::Start, facts))[0];
         assert_eq!(problem.why, "no `[build] binary` names a program");
+    }
+
+    #[test]
+    fn a_socket_stands_in_the_place_of_host_and_port() {
+        let facts = Facts {
+            package: false,
+            git: false,
+            binary: false,
+            listen: Listen::Unix,
+            axes: &[],
+        };
+        let problems = check("{socket} {host}:{port}", &known(Field::Start, facts));
+        let why = "with `listen = \"unix\"` there is `{socket}` in its place";
+        assert!(problems.len() == 2 && problems.iter().all(|problem| problem.why == why));
     }
 
     #[test]

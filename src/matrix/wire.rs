@@ -625,8 +625,8 @@ pub(super) struct Retry {
 #[serde(deny_unknown_fields)]
 pub(super) struct Start {
     /// The command, which must stay in the foreground and listen on `{host}:{port}` (also `HARNESS_HOST` and
-    /// `HARNESS_PORT`). Templates may use `{version} {package} {src} {work} {out} {binary} {host} {port} {cpus}
-    /// {matrix_dir} {axis.NAME} {env:NAME}`.
+    /// `HARNESS_PORT`). Templates may use `{version} {package} {src} {work} {out} {binary} {host} {port} {socket}
+    /// {instance} {cpus} {matrix_dir} {axis.NAME} {env:NAME}`.
     #[schemars(example = ["{binary}", "--port", "{port}"])]
     pub(super) cmd: Option<Command>,
     /// The folder it runs in, a template; an empty folder of its own if not given.
@@ -649,8 +649,8 @@ pub(super) struct Start {
     /// file system at `{socket}` (also `HARNESS_SOCKET`).
     #[schemars(extend("default" = "ipv4"))]
     pub(super) listen: Option<Listen>,
-    /// How many copies of the server are one cell: each is started on an address of its own, and the load's connections
-    /// go to them in turn.
+    /// How many copies of the server are one cell: each is started on an address of its own, with `{instance}` as its
+    /// number from 0, and the load's connections go to them in turn.
     #[schemars(range(min = 1, max = 64), extend("default" = 1))]
     pub(super) instances: Option<u32>,
 }

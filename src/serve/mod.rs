@@ -4,23 +4,33 @@
     reason = "starting servers and asking them is this module's work"
 )]
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::future::poll_fn;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
+
+use crate::address::Address;
 use crate::build::diagnosis::{Diagnosis, Nature, diagnose};
 use crate::build::log;
-use crate::error::{Error, Kind, Result};
+use crate::error::Result;
 use crate::host;
-use crate::matrix::{Check, Ready, StopSignal, Workload};
+use crate::matrix::{Check, StopSignal};
 use crate::outcome::{Class, Gap, GapKind, Outcome};
 use crate::process::{Child, Ended, Spec};
 use crate::source;
 
+mod launch;
+mod listening;
+mod place;
 pub mod probe;
 pub mod tree;
 
-use probe::{Answer, Trouble};
+pub use launch::{Launch, Place};
+pub use place::{Places, is_taken};
+use probe::Trouble;
 use tree::Tree;
 
 /// Pause between two looks whether the server is ready: at first short, because start-up time is measured by it, and
@@ -37,235 +47,317 @@ const ANSWER: Duration = Duration::from_secs(5);
 /// Longest wait for the port to be free again.
 const PORT_FREE: Duration = Duration::from_secs(2);
 
-/// What is needed to start one server.
-#[derive(Debug, Clone)]
-pub struct Launch<'a> {
-    /// The command, rendered with the port; none for a server that runs already.
-    pub spec: Option<Spec>,
-    /// Where it will listen.
-    pub address: SocketAddr,
-    /// Where its output goes.
-    pub log: PathBuf,
-    /// How to see that it is ready.
-    pub ready: &'a Ready,
-    /// What a right answer is.
-    pub check: &'a Check,
-    /// The request.
-    pub workload: &'a Workload,
-    /// The signal that asks it to end, and how long it may take before it is killed.
-    pub stop: (StopSignal, Duration),
-}
-
 /// One running server with everything below it. Dropping it kills all of that.
 #[derive(Debug)]
 pub struct Instance {
-    /// None for a server that somebody else has started, and stops.
-    child: Option<Child>,
+    /// One for each instance of the cell; none of a server that somebody else has started, and stops.
+    children: Vec<Child>,
     /// Its processes.
     pub tree: Tree,
     /// Where it listens.
-    pub address: SocketAddr,
-    /// Its log.
-    pub log: PathBuf,
-    /// From the start of the process to the first right answer.
+    pub addresses: Vec<Address>,
+    /// From the start of the first process to the first right answer of the last one to give it.
     pub startup: Duration,
-    /// Length of the right answer's body, bytes.
-    pub body_length: u64,
-}
-
-/// Returns a loopback address with a port that nobody holds now.
-pub fn free_address() -> Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .and_then(|listener| listener.local_addr())
-        .map_err(|error| {
-            Error::new(Kind::Machine, "cannot get a free port on 127.0.0.1")
-                .because(error)
-                .hint("harness doctor")
-        })
-}
-
-/// Returns whether something answers on the address.
-pub fn is_taken(address: SocketAddr) -> bool {
-    TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok()
+    /// The body of the right answer to each path of the workload.
+    pub bodies: Vec<Bytes>,
 }
 
 /// Starts a server, unless it runs already, and waits for its first right answer.
 pub async fn start(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
-    match &launch.spec {
-        Some(spec) => start_own(launch, spec).await,
-        None => Ok(attach(launch).await),
+    launch.remove_logs();
+    let started = start_all(launch).await?;
+    if started.is_err() {
+        // Whatever was started has ended by now.
+        launch.gather_logs();
+    }
+    Ok(started)
+}
+
+async fn start_all(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
+    let mut children = Vec::new();
+    for (instance, place) in launch.instances.iter().enumerate() {
+        let Some(spec) = &place.spec else { continue };
+        if is_taken(&place.address) {
+            return Ok(Err(port_taken(&place.address)));
+        }
+        match spawn(launch, instance, spec).await? {
+            Ok(child) => children.push(child),
+            Err(gap) => return Ok(Err(gap)),
+        }
+    }
+    let roots: Vec<_> = children.iter().map(Child::root).collect();
+    Ok(when_ready(launch, children, Tree::below_all(&roots)).await)
+}
+
+async fn spawn(launch: &Launch<'_>, instance: usize, spec: &Spec) -> Result<Outcome<Child>> {
+    let log = launch.log_of(instance);
+    match Child::spawn(spec, &log, &log).await? {
+        Ok(child) => Ok(Ok(child)),
+        // A program that is looked for on the path is a tool of the machine's, not a part of the version.
+        Err(reason) if !spec.program.contains('/') => {
+            Err(source::cannot_start(&spec.program, &reason))
+        }
+        Err(reason) => Ok(Err(not_started(launch, &spec.program, &reason))),
     }
 }
 
-/// Waits for a right answer of a server that runs already. Nothing is known of its processes.
-async fn attach(launch: &Launch<'_>) -> Outcome<Instance> {
-    let answer = until_ready(launch, host::monotonic()).await?;
+/// Waits until every instance has given a right answer. Nothing is known of the processes of a server that runs already.
+async fn when_ready(
+    launch: &Launch<'_>,
+    mut children: Vec<Child>,
+    mut tree: Tree,
+) -> Outcome<Instance> {
+    let began = children.iter().map(Child::started).min();
+    let bodies = all_bodies(launch, &mut children, &mut tree).await?;
+    let startup = began.map(|began| host::monotonic().saturating_sub(began));
+    let addresses = launch.instances.iter().map(|place| place.address.clone());
+    let addresses: Vec<Address> = addresses.collect();
+    // An old or foreign server that answers there would be measured in the version's name.
+    let own = tree.listening();
+    let foreign = |address: &&Address| !own.iter().any(|listening| listening.takes(address));
+    if let Some(taken) = addresses.iter().find(foreign)
+        && !children.is_empty()
+    {
+        return Err(port_taken(taken).with_log(&launch.log));
+    }
     Ok(Instance {
-        child: None,
-        tree: Tree::default(),
-        address: launch.address,
-        log: launch.log.clone(),
-        startup: Duration::ZERO,
-        body_length: answer.body.len() as u64,
+        children,
+        tree,
+        addresses,
+        startup: startup.unwrap_or_default(),
+        bodies,
     })
 }
 
-async fn start_own(launch: &Launch<'_>, spec: &Spec) -> Result<Outcome<Instance>> {
-    if is_taken(launch.address) {
-        return Ok(Err(port_taken(launch.address)));
+/// Returns the bodies that the first instance answers, when all of them have answered rightly.
+async fn all_bodies(
+    launch: &Launch<'_>,
+    children: &mut [Child],
+    tree: &mut Tree,
+) -> Outcome<Vec<Bytes>> {
+    let began = children.iter().map(Child::started).min();
+    let began = began.unwrap_or_else(host::monotonic);
+    let mut bodies = Vec::new();
+    for instance in 0..launch.instances.len() {
+        let answered = tokio::select! {
+            answered = until_ready(launch, instance, began) => answered,
+            (ended, how) = first_end(children) => {
+                return Err(exited(launch, ended, &how).with_log(&launch.log));
+            }
+        };
+        bodies.push(answered.map_err(|trouble| {
+            not_ready(launch, instance, &trouble, &tree.listening()).with_log(&launch.log)
+        })?);
     }
-    // What a killed session has left there would be taken for this launch's words.
-    drop(std::fs::remove_file(&launch.log));
-    let mut child = match Child::spawn(spec, &launch.log, &launch.log).await? {
-        Ok(child) => child,
-        // A program that is looked for on the path is a tool of the machine's, not a part of the version.
-        Err(reason) if !spec.program.contains('/') => {
-            return Err(source::cannot_start(&spec.program, &reason));
+    Ok(bodies.swap_remove(0))
+}
+
+/// Waits until one of several programs has ended, and says which and how.
+async fn first_end(children: &mut [Child]) -> (usize, Ended) {
+    let mut ends: Vec<_> = children
+        .iter_mut()
+        .map(|child| Box::pin(child.ended()))
+        .collect();
+    poll_fn(|context| {
+        for (instance, end) in ends.iter_mut().enumerate() {
+            if let Poll::Ready(ended) = end.as_mut().poll(context) {
+                return Poll::Ready((instance, ended));
+            }
         }
-        Err(reason) => return Ok(Err(not_started(launch, &spec.program, &reason))),
-    };
-    let answer = tokio::select! {
-        answer = until_ready(launch, child.started()) => answer,
-        ended = child.ended() => Err(exited(launch, &ended)),
-    };
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(gap) => return Ok(Err(gap.with_log(&launch.log))),
-    };
-    let startup = host::monotonic().saturating_sub(child.started());
-    let mut tree = Tree::below(child.root());
-    if !tree.listens_on(launch.address.port()) {
-        return Ok(Err(port_taken(launch.address).with_log(&launch.log)));
-    }
-    Ok(Ok(Instance {
-        tree,
-        address: launch.address,
-        log: launch.log.clone(),
-        startup,
-        body_length: answer.body.len() as u64,
-        child: Some(child),
-    }))
+        Poll::Pending
+    })
+    .await
 }
 
 impl Instance {
     /// Asks once more for a right answer: a server that stopped giving one under load was not measured.
     pub async fn check_again(&self, launch: &Launch<'_>) -> Outcome<()> {
-        let path = &launch.workload.path;
-        match probe::ask(self.address, path, launch.workload, launch.check, ANSWER).await {
-            Ok(_) => Ok(()),
-            Err(Trouble::Refused) => Err(Gap::new(
-                GapKind::Crashed,
-                "nothing listens any more after the load",
-            )),
-            Err(Trouble::NoAnswer(why)) => Err(Gap::new(
-                GapKind::Stalled,
-                format!("no answer after the load: {why}"),
-            )),
-            Err(Trouble::Wrong(why)) => Err(Gap::new(
-                GapKind::WrongAnswer,
-                format!("after the load: {why}"),
-            )),
+        for (instance, address) in self.addresses.iter().enumerate() {
+            let path = &launch.workload.path;
+            let asked = probe::ask(address, path, launch.workload, launch.check, ANSWER).await;
+            asked.map_err(|trouble| silent_again(&launch.name_of(instance), trouble))?;
         }
+        Ok(())
     }
 
-    /// Returns how the server ended, if it has. Where connections to it have failed, that may take a moment to be told.
-    pub async fn has_ended(&mut self, connections_failed: bool) -> Option<Ended> {
+    /// Returns which part of the server has ended and how, in words, if any has. Where connections to it have failed,
+    /// that may take a moment to be told.
+    pub async fn has_ended(
+        &mut self,
+        launch: &Launch<'_>,
+        connections_failed: bool,
+    ) -> Option<String> {
         let patience = if connections_failed {
             END_TOLD
         } else {
             Duration::ZERO
         };
-        let child = self.child.as_mut()?;
+        if self.children.is_empty() {
+            return None;
+        }
         // A report that is there already is read at once, whatever the patience.
-        tokio::time::timeout(patience, child.ended()).await.ok()
+        let end = tokio::time::timeout(patience, first_end(&mut self.children)).await;
+        let (instance, how) = end.ok()?;
+        Some(format!(
+            "{} {}",
+            launch.name_of(instance),
+            how_it_ended(&how)
+        ))
     }
 
-    /// Stops the server with everything below it and waits until its port is free again. One that somebody else has
+    /// Stops the server with everything below it and waits until its addresses are free again. One that somebody else has
     /// started goes on.
-    pub async fn stop(self, (signal, grace): (StopSignal, Duration)) {
-        let Some(child) = self.child else { return };
-        child.stop(signal, grace).await;
+    pub async fn stop(self, launch: &Launch<'_>) {
+        if self.children.is_empty() {
+            return;
+        }
+        stop_all(self.children, launch.stop).await;
         let deadline = host::monotonic() + PORT_FREE;
-        while is_taken(self.address) && host::monotonic() < deadline {
+        while self.addresses.iter().any(is_taken) && host::monotonic() < deadline {
             tokio::time::sleep(POLL.0).await;
         }
+        launch.gather_logs();
     }
 }
 
-/// Asks until the right answer comes or the time is up: first on the path that tells that the server is ready, where
-/// that is another one, then on the path of the load.
-async fn until_ready(launch: &Launch<'_>, started: Duration) -> Outcome<Answer> {
-    let deadline = started + launch.ready.timeout;
+/// Stops several programs at once, so that one that takes its time keeps no other running.
+async fn stop_all(children: Vec<Child>, (signal, grace): (StopSignal, Duration)) {
+    let mut stopping: Vec<Pin<Box<_>>> = children
+        .into_iter()
+        .map(|child| Box::pin(child.stop(signal, grace)))
+        .collect();
+    poll_fn(|context| {
+        stopping.retain_mut(|stop| stop.as_mut().poll(context).is_pending());
+        if stopping.is_empty() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+fn silent_again(who: &str, trouble: Trouble) -> Gap {
+    match trouble {
+        Trouble::Refused => Gap::new(
+            GapKind::Crashed,
+            format!("nothing listens any more where {who} did, after the load"),
+        ),
+        Trouble::NoAnswer(why) => {
+            Gap::new(GapKind::Stalled, format!("no answer after the load: {why}"))
+        }
+        Trouble::Wrong(why) => Gap::new(GapKind::WrongAnswer, format!("after the load: {why}")),
+    }
+}
+
+/// Asks one instance until right answers come or the time is up: first on the path that tells that the server is ready,
+/// where that is another one, then on those of the load, whose bodies it returns.
+async fn until_ready(
+    launch: &Launch<'_>,
+    instance: usize,
+    began: Duration,
+) -> std::result::Result<Vec<Bytes>, Trouble> {
     let workload = launch.workload;
     if launch.ready.path != workload.path {
-        let check = Check {
-            status: launch.check.status,
-            body: None,
-            body_regex: None,
-            same_length: false,
-            same_body: false,
-        };
-        until_answered(launch, &launch.ready.path, &check, (started, deadline)).await?;
+        let check = only_status(launch.check);
+        until_answered(launch, instance, (&launch.ready.path, &check), began).await?;
     }
-    until_answered(launch, &workload.path, launch.check, (started, deadline)).await
+    let path = (workload.path.as_str(), launch.check);
+    let mut bodies = vec![until_answered(launch, instance, path, began).await?];
+    // The expected body is that of the first path.
+    let check = only_status(launch.check);
+    for other in workload.manner.mix.iter().skip(1) {
+        bodies.push(until_answered(launch, instance, (&other.path, &check), began).await?);
+    }
+    Ok(bodies)
+}
+
+fn only_status(check: &Check) -> Check {
+    Check {
+        status: check.status,
+        body: None,
+        body_regex: None,
+        same_length: false,
+        same_body: false,
+    }
 }
 
 async fn until_answered(
     launch: &Launch<'_>,
-    path: &str,
-    check: &Check,
-    (started, deadline): (Duration, Duration),
-) -> Outcome<Answer> {
+    instance: usize,
+    (path, check): (&str, &Check),
+    began: Duration,
+) -> std::result::Result<Bytes, Trouble> {
+    let address = &launch.instances[instance].address;
+    let deadline = began + launch.ready.timeout;
     let mut wrong = None;
     loop {
         let left = deadline.saturating_sub(host::monotonic());
         let timeout = left.clamp(LEAST_ANSWER, ANSWER);
-        let trouble = match probe::ask(launch.address, path, launch.workload, check, timeout).await
-        {
-            Ok(answer) => return Ok(answer),
+        let trouble = match probe::ask(address, path, launch.workload, check, timeout).await {
+            Ok(answer) => return Ok(answer.body),
             Err(trouble) => trouble,
         };
         // A wrong answer says more than the silence at the deadline.
         if matches!(trouble, Trouble::Wrong(_)) {
             wrong = Some(trouble.clone());
         }
-        let pause = if host::since(started) < POLL_SHORT {
+        let pause = if host::since(began) < POLL_SHORT {
             POLL.0
         } else {
             POLL.1
         };
         if left <= pause {
-            return Err(not_ready(launch, &wrong.unwrap_or(trouble)));
+            return Err(wrong.unwrap_or(trouble));
         }
         tokio::time::sleep(pause).await;
     }
 }
 
-fn not_ready(launch: &Launch<'_>, trouble: &Trouble) -> Gap {
+/// Returns the gap of an instance that gave no right answer in time, given where its processes listen.
+fn not_ready(
+    launch: &Launch<'_>,
+    instance: usize,
+    trouble: &Trouble,
+    listening: &[Address],
+) -> Gap {
     let waited = launch.ready.timeout;
+    let log = launch.log_of(instance);
+    let address = &launch.instances[instance].address;
     match trouble {
         Trouble::Refused => {
-            let cause = format!("nothing listens on {} after {waited:?}", launch.address);
-            with_diagnosis(Gap::new(GapKind::NotReady, cause), launch)
+            let cause = format!("nothing listens on {address} after {waited:?}");
+            elsewhere(cause, listening).with_errors(diagnosis_of(&log).errors)
         }
         Trouble::NoAnswer(why) => {
             let cause = format!("no right answer within {waited:?}: {why}");
-            with_diagnosis(Gap::new(GapKind::NotReady, cause), launch)
+            Gap::new(GapKind::NotReady, cause).with_errors(diagnosis_of(&log).errors)
         }
         Trouble::Wrong(why) => Gap::new(GapKind::WrongAnswer, why.clone()),
     }
 }
 
-/// Returns the gap of a server that ended before it answered, from its log.
-pub fn exited(launch: &Launch<'_>, ended: &Ended) -> Gap {
-    let how = how_it_ended(ended);
-    let diagnosis = diagnosis_of(&launch.log);
+/// Returns the gap of a server that does not listen where it should, but perhaps on other addresses.
+fn elsewhere(cause: String, listening: &[Address]) -> Gap {
+    if listening.is_empty() {
+        return Gap::new(GapKind::NotReady, cause);
+    }
+    let others: Vec<String> = listening.iter().map(ToString::to_string).collect();
+    let cause = format!("{cause}; the server listens on {}", others.join(" and "));
+    let hint = "give it its address in `[start]`: `{host}` and `{port}`, or `{socket}`; `listen` says of which kind it is";
+    Gap::new(GapKind::NotReady, cause).with_hint(Some(hint.to_owned()))
+}
+
+/// Returns the gap of an instance that ended before all answered, from its log.
+pub fn exited(launch: &Launch<'_>, instance: usize, ended: &Ended) -> Gap {
+    let how = format!("{} {}", launch.name_of(instance), how_it_ended(ended));
+    let diagnosis = diagnosis_of(&launch.log_of(instance));
     if diagnosis.nature == Nature::Port {
-        return port_taken(launch.address).with_errors(diagnosis.errors);
+        return port_taken(&launch.instances[instance].address).with_errors(diagnosis.errors);
     }
     let cause = match diagnosis.in_one_line() {
-        None => format!("the server {how} before it answered"),
-        Some(cause) => format!("the server {how} before it answered: {cause}"),
+        None => format!("{how} before it answered"),
+        Some(cause) => format!("{how} before it answered: {cause}"),
     };
     Gap::new(GapKind::Exited, cause)
         .with_hint(diagnosis.hint)
@@ -273,7 +365,7 @@ pub fn exited(launch: &Launch<'_>, ended: &Ended) -> Gap {
 }
 
 /// Returns a phrase for the end of a process: "ended with code 1".
-pub fn how_it_ended(ended: &Ended) -> String {
+fn how_it_ended(ended: &Ended) -> String {
     match ended {
         Ended::Code(code) => format!("ended with code {code}"),
         Ended::Signal(signal) => format!("was killed by signal {signal}"),
@@ -292,16 +384,12 @@ fn not_started(launch: &Launch<'_>, program: &str, reason: &str) -> Gap {
         .with_log(&launch.log)
 }
 
-fn port_taken(address: SocketAddr) -> Gap {
+fn port_taken(address: &Address) -> Gap {
     Gap::new(
         GapKind::PortTaken,
         format!("another program listens on {address}"),
     )
     .with_class(Class::Transient)
-}
-
-fn with_diagnosis(gap: Gap, launch: &Launch<'_>) -> Gap {
-    gap.with_errors(diagnosis_of(&launch.log).errors)
 }
 
 /// Returns what a server's log says of its failure.

@@ -1,17 +1,20 @@
 //! One request at a time, by hyper: is the server ready, and is its answer the right one?
 
-use std::net::SocketAddr;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::Request;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::Response;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::task::JoinSet;
 
-use crate::matrix::{Check, Workload};
+use crate::address::Address;
+use crate::dial::{self, Channel};
+use crate::matrix::{Check, Protocol, Workload};
+use crate::tls;
 
 /// Bodies longer than this are wrong whatever is in them: the probe keeps the body in memory.
 const LONGEST_BODY: usize = 64 << 20;
@@ -42,19 +45,17 @@ pub enum Trouble {
 
 /// Sends the workload's request once and holds the answer against the check.
 pub async fn ask(
-    address: SocketAddr,
+    address: &Address,
     path: &str,
     workload: &Workload,
     check: &Check,
     timeout: Duration,
 ) -> Result<Answer, Trouble> {
-    let answer =
-        match tokio::time::timeout(timeout, fetch(address, path, workload, longest_body(check)))
-            .await
-        {
-            Ok(answer) => answer?,
-            Err(_) => return Err(Trouble::NoAnswer(format!("no answer within {timeout:?}"))),
-        };
+    let answer = fetch(address, path, workload, longest_body(check));
+    let answer = match tokio::time::timeout(timeout, answer).await {
+        Ok(answer) => answer?,
+        Err(_) => return Err(Trouble::NoAnswer(format!("no answer within {timeout:?}"))),
+    };
     match fault(&answer, check) {
         None => Ok(answer),
         Some(fault) => Err(Trouble::Wrong(fault)),
@@ -68,68 +69,83 @@ fn longest_body(check: &Check) -> usize {
 }
 
 async fn fetch(
-    address: SocketAddr,
+    address: &Address,
     path: &str,
     workload: &Workload,
     longest: usize,
 ) -> Result<Answer, Trouble> {
-    let stream = TcpStream::connect(address).await.map_err(|error| {
-        if error.kind() == std::io::ErrorKind::ConnectionRefused {
+    let no_answer = |error: hyper::Error| Trouble::NoAnswer(whole(&error));
+    let request =
+        dial::request(workload, path, address).map_err(|error| Trouble::NoAnswer(whole(&error)))?;
+    let channel = TokioIo::new(open(address, workload).await?);
+    match workload.manner.protocol {
+        Protocol::Http1 => {
+            let (mut sender, connection) = http1::Builder::new()
+                .max_buf_size(READ_AHEAD)
+                // RFC 9112, section 5.2, has a client read them.
+                .allow_obsolete_multiline_headers_in_responses(true)
+                .handshake(channel)
+                .await
+                .map_err(no_answer)?;
+            exchange(sender.send_request(request), connection, longest).await
+        }
+        Protocol::Http2 => {
+            let (mut sender, connection) = http2::handshake(TokioExecutor::new(), channel)
+                .await
+                .map_err(no_answer)?;
+            exchange(sender.send_request(request), connection, longest).await
+        }
+    }
+}
+
+async fn open(address: &Address, workload: &Workload) -> Result<Box<dyn Channel>, Trouble> {
+    let plain = dial::connect(address).await.map_err(|error| {
+        // A socket in the file system is not there before somebody listens.
+        let nobody = [ErrorKind::ConnectionRefused, ErrorKind::NotFound];
+        if nobody.contains(&error.kind()) {
             Trouble::Refused
         } else {
             Trouble::NoAnswer(error.to_string())
         }
     })?;
-    let no_answer = |error: &dyn std::error::Error| Trouble::NoAnswer(whole(error));
-    let (mut sender, connection) = http1::Builder::new()
-        .max_buf_size(READ_AHEAD)
-        // RFC 9112, section 5.2, has a client read them.
-        .allow_obsolete_multiline_headers_in_responses(true)
-        .handshake(TokioIo::new(stream))
+    if !workload.manner.tls {
+        return Ok(plain);
+    }
+    let failed = |error: &dyn std::error::Error| {
+        Trouble::NoAnswer(format!("the TLS handshake failed: {}", whole(error)))
+    };
+    let protocol = workload.manner.protocol;
+    let config = tls::client(protocol).map_err(|error| failed(&error))?;
+    dial::secure(plain, address, protocol, &config)
         .await
-        .map_err(|error| no_answer(&error))?;
+        .map_err(|error| failed(&error))
+}
+
+/// Waits for the whole answer while the connection is driven.
+async fn exchange(
+    response: impl Future<Output = hyper::Result<Response<Incoming>>>,
+    connection: impl Future<Output = hyper::Result<()>> + Send + 'static,
+    longest: usize,
+) -> Result<Answer, Trouble> {
     // Dropped, also at a time-out, the set ends the connection: a server that goes on sending would keep it busy.
     let mut driver = JoinSet::new();
     driver.spawn(connection);
-    let response = sender.send_request(request(address, path, workload)?).await;
-    let response = response.map_err(|error| no_answer(&error))?;
+    let response = response
+        .await
+        .map_err(|error| Trouble::NoAnswer(whole(&error)))?;
     let status = response.status().as_u16();
     let body = Limited::new(response.into_body(), longest).collect().await;
     let body = body.map_err(|error| {
         if error.is::<LengthLimitError>() {
             Trouble::Wrong(format!("a body of more than {longest} bytes"))
         } else {
-            no_answer(error.as_ref())
+            Trouble::NoAnswer(whole(error.as_ref()))
         }
     })?;
     Ok(Answer {
         status,
         body: body.to_bytes(),
     })
-}
-
-fn request(
-    address: SocketAddr,
-    path: &str,
-    workload: &Workload,
-) -> Result<Request<Full<Bytes>>, Trouble> {
-    let mut request = Request::builder()
-        .method(workload.method.as_str())
-        .uri(path);
-    if !workload
-        .headers
-        .keys()
-        .any(|name| name.eq_ignore_ascii_case("host"))
-    {
-        request = request.header("host", address.to_string());
-    }
-    for (name, value) in &workload.headers {
-        request = request.header(name, value);
-    }
-    let body = workload.body.clone().unwrap_or_default();
-    request
-        .body(Full::from(body))
-        .map_err(|error| Trouble::NoAnswer(whole(&error)))
 }
 
 /// Returns an error with its chain of causes on one line.

@@ -1,37 +1,44 @@
 //! What a process tree uses: CPU time, memory, threads, and the socket it listens on.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use nix::time::clock_getcpuclockid;
-use procfs::net::TcpState;
-use procfs::process::{FDTarget, Process};
+use procfs::process::Process;
 use rustix::process::Pid;
 
+use super::listening;
+use crate::address::Address;
 use crate::outcome::Resources;
 use crate::process::below::descendants;
 use crate::process::limits::proportional_set;
 
-/// The processes below a supervisor. Reading the list is dear, so it is renewed only when asked for. By default there
+/// The processes below some supervisors. Reading the list is dear, so it is renewed only when asked for. By default there
 /// are none: those of a server on another machine.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
-    root: Option<Pid>,
+    roots: Vec<Pid>,
     members: Vec<Pid>,
 }
 
 impl Tree {
-    /// Finds the processes below `root`.
-    pub fn below(root: Pid) -> Self {
-        Self {
-            root: Some(root),
-            members: descendants(root),
-        }
+    /// Finds the processes below all of these.
+    pub fn below_all(roots: &[Pid]) -> Self {
+        let mut tree = Self {
+            roots: roots.to_vec(),
+            members: Vec::new(),
+        };
+        tree.renew();
+        tree
     }
 
     /// Looks again.
     pub fn renew(&mut self) {
-        self.members = self.root.map_or_else(Vec::new, descendants);
+        self.members = self
+            .roots
+            .iter()
+            .flat_map(|&root| descendants(root))
+            .collect();
     }
 
     /// Returns the CPU time of each known process, threads that have ended included.
@@ -66,22 +73,10 @@ impl Tree {
         resources
     }
 
-    /// Returns whether a process of the tree holds the socket that listens on the port.
-    ///
-    /// Without this an old or foreign server that answers on the port would be measured in the version's name.
-    pub fn listens_on(&mut self, port: u16) -> bool {
+    /// Returns every address at which a process of the tree listens.
+    pub fn listening(&mut self) -> Vec<Address> {
         self.renew();
-        let listening = listening_inodes(port);
-        self.members.iter().any(|pid| {
-            Process::new(pid.as_raw_pid())
-                .and_then(|process| process.fd())
-                .is_ok_and(|mut descriptors| {
-                    descriptors.any(|descriptor| match descriptor.map(|found| found.target) {
-                        Ok(FDTarget::Socket(inode)) => listening.contains(&inode),
-                        _ => false,
-                    })
-                })
-        })
+        listening::addresses(&self.members)
     }
 }
 
@@ -105,27 +100,15 @@ fn cpu_of(pid: Pid) -> Option<Duration> {
     clock.now().ok().map(Duration::from)
 }
 
-fn listening_inodes(port: u16) -> HashSet<u64> {
-    let v4 = procfs::net::tcp().unwrap_or_default();
-    let v6 = procfs::net::tcp6().unwrap_or_default();
-    v4.into_iter()
-        .chain(v6)
-        .filter(|entry| entry.state == TcpState::Listen && entry.local_address.port() == port)
-        .map(|entry| entry.inode)
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-
     use super::*;
 
     /// A tree whose only member is this process.
     fn own() -> Tree {
         let root = rustix::process::getpid();
         Tree {
-            root: Some(root),
+            roots: vec![root],
             members: vec![root],
         }
     }
@@ -154,14 +137,5 @@ mod tests {
         let earlier = times(&[(1, 100), (2, 5000)]);
         let later = times(&[(1, 350), (3, 50)]);
         assert!((later.seconds_since(&earlier) - 0.3).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_listening_socket_is_found_by_its_port() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        assert_eq!(listening_inodes(port).len(), 1);
-        drop(listener);
-        assert!(listening_inodes(port).is_empty());
     }
 }

@@ -2,8 +2,6 @@
 
 use crate::matrix::Workload;
 use crate::outcome::{ErrorKind, Gap, GapKind, LoadFigures};
-use crate::process::Ended;
-use crate::serve::how_it_ended;
 
 /// A kept connection that the server closes without a word is opened again and its request sent again, as HTTP has it; a
 /// server that does so more often than in this share of its answers loses requests.
@@ -14,15 +12,15 @@ pub(super) fn is_clients(load: &LoadFigures) -> bool {
     count(load, ErrorKind::Client) * 2 > load.failed()
 }
 
-/// Returns what was wrong with a server under load; none if its figures count.
+/// Returns what was wrong with a server under load, given what of it has ended and how; none if its figures count.
 pub(super) fn under_load(
     load: &LoadFigures,
-    ended: Option<&Ended>,
+    ended: Option<String>,
     workload: &Workload,
 ) -> Option<Gap> {
     if let Some(ended) = ended {
-        let (how, answers) = (how_it_ended(ended), load.answers);
-        let cause = format!("the server {how} under load, after {answers} answers");
+        let answers = load.answers;
+        let cause = format!("{ended} under load, after {answers} answers");
         return Some(Gap::new(GapKind::Crashed, cause));
     }
     let failed = load.failed();
@@ -121,7 +119,7 @@ mod tests {
         }
     }
 
-    fn kind(load: &LoadFigures, ended: Option<&Ended>, rate: f64) -> Option<GapKind> {
+    fn kind(load: &LoadFigures, ended: Option<String>, rate: f64) -> Option<GapKind> {
         under_load(load, ended, &workload(rate)).map(|gap| gap.kind)
     }
 
@@ -133,7 +131,8 @@ mod tests {
     #[test]
     fn a_dead_server_has_crashed_however_many_answers_it_gave() {
         let load = figures(4352, &[(ErrorKind::Reset, 1)]);
-        let gap = under_load(&load, Some(&Ended::Code(1)), &workload(1.0)).unwrap();
+        let ended = "the server ended with code 1".to_owned();
+        let gap = under_load(&load, Some(ended), &workload(1.0)).unwrap();
         assert_eq!(gap.kind, GapKind::Crashed);
         assert!(gap.cause.contains("after 4352 answers"), "{}", gap.cause);
     }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::Setting;
 use crate::error::{Error, Kind, Result};
 use crate::host;
@@ -84,13 +86,14 @@ pub(super) async fn measure(setting: &Setting<'_>, up: &[&Instance]) -> Result<M
 
 fn target(setting: &Setting<'_>, instance: &Instance) -> Target {
     let check = &setting.matrix.check;
+    let expected = |body: &Bytes| Expected {
+        length: check.same_length.then_some(body.len() as u64),
+        body: check.same_body.then(|| body.clone()),
+    };
     Target {
-        addresses: vec![instance.address.into()],
+        addresses: instance.addresses.clone(),
         status: check.status,
-        expected: vec![Expected {
-            length: check.same_length.then_some(instance.body_length),
-            body: None,
-        }],
+        expected: instance.bodies.iter().map(expected).collect(),
     }
 }
 

@@ -138,13 +138,13 @@ async fn conclude(
         )),
         Some(result) => judge_launch(setting, start, &mut instance, result).await?,
     };
-    let log = instance.log.clone();
-    instance.stop(start.launch.stop).await;
+    let log = &start.launch.log;
+    instance.stop(&start.launch).await;
     Ok(match outcome {
         Ok(sample) => Launched::Sample(Box::new(sample)),
         Err(gap) if gap.kind == GapKind::Interrupted => Launched::Gap(gap),
         Err(gap) => {
-            let errors = serve::diagnosis_of(&log).errors;
+            let errors = serve::diagnosis_of(log).errors;
             Launched::Gap(gap.with_errors(errors).with_log(log))
         }
     })
@@ -160,8 +160,9 @@ async fn judge_launch(
     if fault::is_clients(&result.load) {
         return Err(client_failed(&result.load));
     }
-    let ended = instance.has_ended(result.load.failed() > 0).await;
-    if let Some(gap) = fault::under_load(&result.load, ended.as_ref(), &setting.matrix.load) {
+    let failed = result.load.failed() > 0;
+    let ended = instance.has_ended(&start.launch, failed).await;
+    if let Some(gap) = fault::under_load(&result.load, ended, &setting.matrix.load) {
         return Ok(Err(gap));
     }
     if let Err(gap) = instance.check_again(&start.launch).await {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use harness::build::diagnosis::diagnose;
 use harness::matrix::parse;
 use harness::process::{Ended, Spec};
-use harness::serve::{self, Launch};
+use harness::serve::{self, Launch, Place};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
@@ -139,22 +139,26 @@ fn start(rows: &[Row], command: &str, more: &str) {
 fn exited(row: &Row) -> Value {
     let text = matrix(std::slice::from_ref(row), "[start]\ncmd = [\"true\"]\n");
     let matrix = parse(&text, &folder().join("logs.toml"), None).unwrap();
+    let spec = Spec {
+        program: "true".to_owned(),
+        args: Vec::new(),
+        cwd: folder(),
+        env: BTreeMap::new(),
+        ..Spec::default()
+    };
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
     let launch = Launch {
-        spec: Some(Spec {
-            program: "true".to_owned(),
-            args: Vec::new(),
-            cwd: folder(),
-            env: BTreeMap::new(),
-            ..Spec::default()
-        }),
-        address: ([127, 0, 0, 1], 1).into(),
+        instances: vec![Place {
+            spec: Some(spec),
+            address: address.into(),
+        }],
         log: folder().join(format!("{}.log", row.log)),
         ready: &matrix.ready,
         check: &matrix.check,
         workload: &matrix.load,
         stop: (matrix.start.stop_signal, matrix.start.stop_grace),
     };
-    serde_json::to_value(serve::exited(&launch, &Ended::Code(1))).unwrap()
+    serde_json::to_value(serve::exited(&launch, 0, &Ended::Code(1))).unwrap()
 }
 
 /// Holds all gaps against their rows, and tells of all that differ at once.

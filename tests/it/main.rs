@@ -19,6 +19,7 @@ mod interruption;
 mod known;
 mod messages;
 mod orders;
+mod places;
 mod resuming;
 mod shelf;
 mod shipped;

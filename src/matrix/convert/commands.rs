@@ -165,6 +165,7 @@ impl Reader<'_> {
             package: kind.is_none_or(|kind| kind.package().is_some()),
             binary: wire.build.binary.is_some() || kind.is_none_or(SourceKind::names_program),
             git: kind.is_none_or(|kind| matches!(kind, SourceKind::Git(_))),
+            listen: wire.start.listen.unwrap_or_default(),
             axes,
         };
         let step = template::known(Field::Step, facts);

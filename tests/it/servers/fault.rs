@@ -1,10 +1,12 @@
 //! A tiny HTTP/1.1 server whose fault is chosen when it is compiled: `rustc --cfg 'fault="answers_500"' fault.rs`.
 //!
-//! Standard library only. `server PORT` listens on 127.0.0.1 and answers every request with "Hello World\n".
+//! Standard library only. `server PLACE` answers every request with "Hello World\n". The place is a port of 127.0.0.1, an
+//! address with a port, or the path of a socket.
 #![allow(unexpected_cfgs, unreachable_code)]
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(fault = "build_fail")]
@@ -18,7 +20,7 @@ unsafe extern "C" {
 }
 
 fn main() {
-    let port = std::env::args().nth(1).and_then(|port| port.parse::<u16>().ok()).expect("usage: server PORT");
+    let place = std::env::args().nth(1).expect("usage: server PLACE");
     if cfg!(fault = "exits_at_start") {
         eprintln!("error: cannot read the configuration: no such file");
         std::process::exit(3);
@@ -37,23 +39,39 @@ fn main() {
         let daemon = "setsid sleep 600 >/dev/null 2>&1 &";
         std::process::Command::new("sh").args(["-c", daemon]).status().expect("sh runs");
     }
+    if place.starts_with('/') {
+        let listener = UnixListener::bind(&place).expect("the path is free");
+        for stream in listener.incoming().flatten() {
+            let reader = stream.try_clone().expect("a second handle");
+            std::thread::spawn(move || serve(BufReader::new(reader), stream));
+        }
+        return;
+    }
     let host = if cfg!(fault = "listens_everywhere") { "0.0.0.0" } else { "127.0.0.1" };
-    let listener = TcpListener::bind((host, port)).expect("the port is free");
+    let address = if place.contains(':') { place } else { format!("{host}:{place}") };
+    let listener = TcpListener::bind(address).expect("the port is free");
     let mut silent = Vec::new();
     for (count, stream) in listener.incoming().flatten().enumerate() {
+        if cfg!(fault = "tells_connections") {
+            println!("connection");
+        }
         // The first connections are those of the probe.
         if cfg!(fault = "serves_two") && count > 5 {
             silent.push(stream);
             continue;
         }
-        std::thread::spawn(move || serve(stream));
+        stream.set_nodelay(true).expect("no delay");
+        let reader = stream.try_clone().expect("a second handle");
+        std::thread::spawn(move || serve(BufReader::new(reader), stream));
     }
 }
 
-fn serve(stream: TcpStream) -> Option<()> {
-    stream.set_nodelay(true).ok()?;
-    let mut writer = stream.try_clone().ok()?;
-    let mut reader = BufReader::new(stream);
+/// Returns whether this process is the one among several that has the fault.
+fn is_the_faulty_one() -> bool {
+    std::env::var("HARNESS_INSTANCE").as_deref() == Ok("1")
+}
+
+fn serve(mut reader: BufReader<impl Read>, mut writer: impl Write) -> Option<()> {
     loop {
         let (path, keep_alive) = read_request(&mut reader)?;
         if path == "/health" {
@@ -61,7 +79,8 @@ fn serve(stream: TcpStream) -> Option<()> {
             continue;
         }
         let count = ANSWERS.fetch_add(1, Ordering::Relaxed) + 1;
-        if cfg!(fault = "dies_under_load") && count > 500 {
+        let dies = cfg!(fault = "dies_under_load") || cfg!(fault = "one_dies") && is_the_faulty_one();
+        if dies && count > 500 {
             eprintln!("fatal: out of patience");
             std::process::exit(9);
         }
@@ -80,7 +99,7 @@ fn serve(stream: TcpStream) -> Option<()> {
 }
 
 /// Reads one request head. Returns its path and whether the connection stays open after it, nothing at its end.
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<(String, bool)> {
+fn read_request(reader: &mut BufReader<impl Read>) -> Option<(String, bool)> {
     let mut keep_alive = true;
     let mut path = String::new();
     loop {
