@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Done, Shared, Tally};
+use engine::{Done, Measured, Shared};
 
 use crate::address::Address;
 use crate::matrix::{Stop, Workload};
@@ -48,11 +48,39 @@ pub struct Counts {
     pub failed: u64,
 }
 
+/// Which targets are loaded when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// All at once.
+    Together,
+    /// One at a time, in turns. All connections are open all the time; each round has one turn of every target, in an
+    /// order of its own.
+    Slices {
+        /// How long a turn lasts. What is under way at its end is waited for.
+        slice: Duration,
+        /// What the orders are drawn from.
+        seed: u64,
+    },
+}
+
+/// What the kernel did with the load's threads since the load began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scheduling {
+    /// How often they gave up their CPU by themselves.
+    pub voluntary_switches: u64,
+    /// How often the CPU was taken from them.
+    pub involuntary_switches: u64,
+    /// Time that they were ready and waited for a CPU; none where the kernel does not tell.
+    pub run_delay: Duration,
+}
+
 /// A load in progress. Dropping it stops its threads.
 #[derive(Debug)]
 pub struct Running {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<Done>>,
+    /// Whether the number of answers decides the end.
+    limited: bool,
 }
 
 impl Running {
@@ -63,7 +91,22 @@ impl Running {
 
     /// Returns the CPU time that the load's threads have used, as of at most a few milliseconds ago.
     pub fn client_cpu(&self) -> Duration {
-        self.shared.cpu()
+        Duration::from_nanos(self.shared.cost().cpu)
+    }
+
+    /// Returns what the kernel did with the load's threads, as of at most a few milliseconds ago.
+    pub fn scheduling(&self) -> Scheduling {
+        let cost = self.shared.cost();
+        Scheduling {
+            voluntary_switches: cost.voluntary_switches,
+            involuntary_switches: cost.involuntary_switches,
+            run_delay: Duration::from_nanos(cost.run_delay),
+        }
+    }
+
+    /// Returns what moves the bytes.
+    pub fn engine(&self) -> &'static str {
+        engine::NAME
     }
 
     /// Forgets what was counted so far: the measured part begins now.
@@ -89,7 +132,7 @@ impl Running {
         self.shared.stop();
         let threads = self.threads.drain(..);
         let done = threads.map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        figures(&done.collect::<Vec<_>>())
+        figures(&done.collect::<Vec<_>>(), self.limited)
     }
 }
 
@@ -103,31 +146,56 @@ impl Drop for Running {
     }
 }
 
-/// Merges what the threads have seen; their measured parts differ by milliseconds, so the mean stands for all.
-fn figures(threads: &[Done]) -> Vec<LoadFigures> {
-    let Some((first, others)) = threads.split_first() else {
-        return Vec::new();
+/// Merges what the threads have seen of each target.
+fn figures(threads: &[Done], limited: bool) -> Vec<LoadFigures> {
+    let targets = threads.first().map_or(0, |done| done.parts.len());
+    let of = |target: usize| {
+        let parts = threads.iter().map(|done| &done.parts[target]);
+        merge(&parts.collect::<Vec<_>>(), limited)
     };
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "there are as many threads as CPUs"
-    )]
-    let seconds = threads.iter().map(|done| done.seconds).sum::<f64>() / threads.len() as f64;
-    let of_target = |(target, tally): (usize, &Tally)| {
-        let mut tally = tally.clone();
-        for other in others {
-            tally.merge(&other.tallies[target]);
-        }
-        tally.figures(seconds)
-    };
-    first.tallies.iter().enumerate().map(of_target).collect()
+    (0..targets).map(of).collect()
 }
 
-/// Starts the workload on all targets at once, one thread pinned to each of `cpus`.
+/// Merges what the threads have seen of one target.
+///
+/// Their measured parts begin and end some milliseconds apart, so the mean stands for all; where a number of answers
+/// decides the end, the part lasts until the last of them.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "there are as many threads as CPUs"
+)]
+fn merge(parts: &[&Measured], limited: bool) -> LoadFigures {
+    let Some((first, others)) = parts.split_first() else {
+        return LoadFigures::default();
+    };
+    let mut tally = first.tally.clone();
+    for other in others {
+        tally.merge(&other.tally);
+    }
+    let all: f64 = parts.iter().map(|part| part.seconds).sum();
+    let longest = parts.iter().map(|part| part.seconds).fold(0.0, f64::max);
+    LoadFigures {
+        seconds: if limited {
+            longest
+        } else {
+            all / parts.len() as f64
+        },
+        thread_seconds: all,
+        in_flight: parts.iter().map(|part| part.in_flight).sum(),
+        ..tally.figures()
+    }
+}
+
+/// Starts the workload on the targets, one thread pinned to each of `cpus`.
 ///
 /// Each target gets the workload's connections, split evenly over the threads. An error means that a thread could not
-/// be started or pinned, or that `cpus` is empty; what a server does wrong is counted.
-pub fn start(workload: &Workload, targets: &[Target], cpus: &[usize]) -> io::Result<Running> {
+/// be started or pinned, that `cpus` is empty, or that the workload cannot be sent; what a server does wrong is counted.
+pub fn start(
+    workload: &Workload,
+    targets: &[Target],
+    cpus: &[usize],
+    schedule: Schedule,
+) -> io::Result<Running> {
     if cpus.is_empty() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -138,12 +206,14 @@ pub fn start(workload: &Workload, targets: &[Target], cpus: &[usize]) -> io::Res
         Stop::Requests(answers) => Some(answers),
         Stop::Duration(_) => None,
     };
+    let plan = engine::plan(workload, targets, cpus.len(), schedule)?;
     let mut running = Running {
         shared: Arc::new(Shared::new(cpus.len(), targets.len(), wanted)),
         threads: Vec::new(),
+        limited: wanted.is_some(),
     };
     let shared = Arc::clone(&running.shared);
-    engine::spawn_all(workload, targets, &shared, cpus, |thread| {
+    engine::spawn_all(&plan, &shared, cpus, |thread| {
         running.threads.push(thread);
     })?;
     Ok(running)

@@ -9,7 +9,7 @@ use super::Setting;
 use crate::error::{Error, Kind, Result};
 use crate::host;
 use crate::journal::{CpuPlan, Window};
-use crate::load::{self, Counts, Expected, Running, Target};
+use crate::load::{self, Counts, Expected, Running, Schedule, Target};
 use crate::matrix::{Stop, Workload};
 use crate::outcome::LoadFigures;
 use crate::serve::Instance;
@@ -56,11 +56,13 @@ pub(super) async fn measure(setting: &Setting<'_>, up: &[&Instance]) -> Result<M
         .map(|instance| target(setting, instance))
         .collect();
     let mut trees: Vec<Tree> = up.iter().map(|instance| instance.tree.clone()).collect();
-    let running = load::start(workload, &targets, &setting.cpus.load).map_err(|error| {
-        Error::new(Kind::Machine, "cannot start the load")
-            .because(error)
-            .hint("harness doctor")
-    })?;
+    let running = load::start(workload, &targets, &setting.cpus.load, Schedule::Together).map_err(
+        |error| {
+            Error::new(Kind::Machine, "cannot start the load")
+                .because(error)
+                .hint("harness doctor")
+        },
+    )?;
     let warmups = warm_up(&running, &trees, workload).await;
     // A server may have started its workers only under load.
     trees.iter_mut().for_each(Tree::renew);

@@ -1,9 +1,8 @@
-//! One connection's place in a worker.
+//! One connection's place in a thread of the load, whatever moves its bytes.
 
-use std::os::fd::OwnedFd;
+use std::collections::VecDeque;
 
-use rustix::event::epoll;
-
+use super::plan::Script;
 use crate::load::http1::Parser;
 use crate::outcome::ErrorKind;
 
@@ -19,22 +18,26 @@ const LONGEST_DELAY: u64 = 100 * MILLISECOND;
 pub(super) struct Connection {
     /// Which target it belongs to.
     pub(super) target: usize,
+    /// Which of the target's addresses it goes to.
+    pub(super) address: usize,
     /// What it is doing.
     pub(super) state: State,
-    /// None while it waits.
-    pub(super) socket: Option<OwnedFd>,
-    /// What the poll looks for.
-    pub(super) interest: epoll::EventFlags,
     /// The awaited answer so far.
     pub(super) parser: Parser,
-    /// When the connecting or the request began.
+    /// Requests begun and not ended, the first one first.
+    pub(super) requests: VecDeque<Request>,
+    /// Where the first of them, or the next one, stands in the round.
+    pub(super) place: usize,
+    /// Bytes of the requests that are not sent, always the last ones.
+    pub(super) left: usize,
+    /// When the connecting began.
     pub(super) since: u64,
-    /// Bytes of the request that are sent.
-    pub(super) sent: usize,
     /// When the first byte of the awaited answer came.
     pub(super) first_byte: Option<u64>,
+    /// Whether it is among its lane's free ones.
+    pub(super) free: bool,
     /// Whether this socket has given an answer before.
-    pub(super) reused: bool,
+    reused: bool,
     /// How long it is closed after its next failure.
     delay: u64,
 }
@@ -42,68 +45,106 @@ pub(super) struct Connection {
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Closed, to be opened at a time that the worker keeps.
-    Waiting,
+    /// Closed, to be looked at again at a known time.
+    Resting,
+    /// Closed, to be opened for the next request.
+    Closed,
+    /// The server had no room for it; to be tried again at a known time.
+    Queueing,
     /// On its way to be established.
     Connecting,
-    /// With a request under way.
+    /// Established.
     Open,
 }
 
-impl State {
-    /// Returns what the poll looks for, given whether the whole request is sent.
-    pub(super) fn interest(self, whole_request: bool) -> epoll::EventFlags {
-        match self {
-            Self::Waiting => epoll::EventFlags::empty(),
-            Self::Connecting => epoll::EventFlags::OUT,
-            Self::Open if whole_request => epoll::EventFlags::IN,
-            // An answer may come before the request's end.
-            Self::Open => epoll::EventFlags::IN | epoll::EventFlags::OUT,
-        }
+/// A request begun. Times are nanoseconds of the load's clock.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Request {
+    /// When it was due, where a rate is given.
+    pub(super) due: Option<u64>,
+    /// When it was sent.
+    pub(super) sent: Option<u64>,
+    /// Whether what comes of it belongs to the measured part.
+    pub(super) measured: bool,
+}
+
+impl Request {
+    /// Returns since when its answer is waited for.
+    pub(super) fn since(&self) -> Option<u64> {
+        self.due.or(self.sent)
     }
 }
 
 impl Connection {
-    /// Makes a place that holds no socket yet.
-    pub(super) fn new(target: usize, method: &str) -> Self {
+    /// Makes a place that was never open.
+    pub(super) fn new(target: usize, address: usize, place: usize, parser: Parser) -> Self {
         Self {
             target,
-            state: State::Waiting,
-            socket: None,
-            interest: epoll::EventFlags::empty(),
-            parser: Parser::new(method),
+            address,
+            state: State::Resting,
+            parser,
+            requests: VecDeque::new(),
+            place,
+            left: 0,
             since: 0,
-            sent: 0,
             first_byte: None,
+            free: false,
             reused: false,
             delay: FIRST_DELAY,
         }
     }
 
-    /// Takes a socket that is being connected since `now`.
-    pub(super) fn connecting(&mut self, socket: OwnedFd, now: u64) {
-        self.socket = Some(socket);
+    /// Takes note that it is being connected.
+    pub(super) fn connecting(&mut self, script: &Script, now: u64) {
+        self.left = self.length_from(0, script);
+        if self.state != State::Queueing {
+            self.since = now;
+        }
         self.state = State::Connecting;
-        self.interest = epoll::EventFlags::empty();
-        self.since = now;
-        self.sent = 0;
     }
 
-    /// Begins a request on the open socket.
-    pub(super) fn begin_request(&mut self, now: u64) {
-        self.state = State::Open;
-        self.since = now;
-        self.sent = 0;
+    /// Returns the bytes of all requests but the first.
+    pub(super) fn after_first(&self, script: &Script) -> usize {
+        self.length_from(1, script)
+    }
+
+    fn length_from(&self, first: usize, script: &Script) -> usize {
+        let places = (first..self.requests.len()).map(|more| self.place + more);
+        places.map(|place| script.length(place)).sum()
+    }
+
+    /// Closes it.
+    pub(super) fn close(&mut self, state: State) {
+        self.state = state;
+        self.reused = false;
         self.first_byte = None;
         self.parser.reset();
     }
 
-    /// Closes the socket, which also ends the poll's interest in it.
-    pub(super) fn close(&mut self) {
-        self.socket = None;
-        self.state = State::Waiting;
-        self.reused = false;
+    /// Takes the first request off, now that it has its answer.
+    pub(super) fn answered(&mut self, round: usize) -> Option<Request> {
         self.first_byte = None;
+        self.reused = true;
+        self.delay = FIRST_DELAY;
+        self.pass(round)
+    }
+
+    /// Takes the first request off, whatever came of it.
+    pub(super) fn pass(&mut self, round: usize) -> Option<Request> {
+        let request = self.requests.pop_front();
+        if request.is_some() {
+            self.place = (self.place + 1) % round;
+        }
+        request
+    }
+
+    /// Returns since when it has been waiting for the server; none if it is not.
+    pub(super) fn waiting_since(&self) -> Option<u64> {
+        match self.state {
+            State::Resting | State::Closed => None,
+            State::Queueing | State::Connecting => Some(self.since),
+            State::Open => self.requests.front().and_then(|request| request.sent),
+        }
     }
 
     /// Returns whether a loss of the connection now is the end of an idle connection and no failed request.
@@ -122,36 +163,68 @@ impl Connection {
         self.delay = (delay * 2).min(LONGEST_DELAY);
         delay
     }
-
-    /// Takes note that the server answers, so that its next failure is the first again.
-    pub(super) fn forget_failures(&mut self) {
-        self.delay = FIRST_DELAY;
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn connection() -> Connection {
+        Connection::new(0, 0, 2, Parser::new("GET"))
+    }
+
+    fn sent(sent: u64) -> Request {
+        Request {
+            due: None,
+            sent: Some(sent),
+            measured: true,
+        }
+    }
+
     #[test]
     fn delays_grow_with_each_failure_until_an_answer() {
-        let mut connection = Connection::new(0, "GET");
+        let mut connection = connection();
         let delays: Vec<u64> = (0..7)
             .map(|_| connection.next_delay() / MILLISECOND)
             .collect();
         assert_eq!(delays, [5, 10, 20, 40, 80, 100, 100]);
-        connection.forget_failures();
+        connection.answered(3);
         assert_eq!(connection.next_delay(), FIRST_DELAY);
     }
 
     #[test]
     fn only_a_used_connection_without_a_byte_of_the_answer_can_have_been_idle() {
-        let mut connection = Connection::new(0, "GET");
+        let mut connection = connection();
         assert!(!connection.was_idle(ErrorKind::Closed));
-        connection.reused = true;
+        connection.answered(3);
         assert!(connection.was_idle(ErrorKind::Closed) && connection.was_idle(ErrorKind::Reset));
         assert!(!connection.was_idle(ErrorKind::Timeout));
         connection.first_byte = Some(1);
         assert!(!connection.was_idle(ErrorKind::Closed));
+    }
+
+    #[test]
+    fn requests_are_taken_off_in_order_through_the_round() {
+        let mut connection = connection();
+        connection.requests.extend([sent(5), sent(6)]);
+        connection.state = State::Open;
+        assert_eq!(connection.waiting_since(), Some(5));
+        assert_eq!(connection.answered(3).unwrap().sent, Some(5));
+        assert_eq!((connection.place, connection.waiting_since()), (0, Some(6)));
+        assert!(connection.pass(3).is_some() && connection.pass(3).is_none());
+        assert_eq!((connection.place, connection.waiting_since()), (1, None));
+    }
+
+    #[test]
+    fn waiting_for_room_counts_as_connecting() {
+        let script = Script::new(&[b"ab".to_vec()], &[0, 0, 0], 1);
+        let mut connection = connection();
+        connection.connecting(&script, 3);
+        connection.close(State::Queueing);
+        connection.connecting(&script, 9);
+        assert_eq!(connection.waiting_since(), Some(3));
+        connection.close(State::Closed);
+        connection.connecting(&script, 11);
+        assert_eq!(connection.waiting_since(), Some(11));
     }
 }

@@ -4,10 +4,18 @@
     reason = "the load opens sockets and reads the clock for every answer"
 )]
 
+mod alarm;
+mod client;
 mod connection;
+mod gauge;
+mod lane;
+mod mix;
+mod pace;
+mod plan;
 mod shared;
 mod socket;
 mod tally;
+mod turns;
 mod worker;
 #[cfg(test)]
 mod tests;
@@ -20,47 +28,39 @@ use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
+pub(super) use client::{Done, Measured};
+use plan::Plan;
 pub(super) use shared::Shared;
-pub(super) use tally::Tally;
-pub(super) use worker::Done;
-use worker::{Plan, Server, Worker};
+use worker::Worker;
 
-use super::Target;
-use super::http1::request;
+use super::{Schedule, Target};
 use crate::matrix::Workload;
+
+/// What moves the bytes.
+pub(super) const NAME: &str = "epoll";
+
+/// Works out what the threads are to do.
+pub(super) fn plan(
+    workload: &Workload,
+    targets: &[Target],
+    threads: usize,
+    schedule: Schedule,
+) -> io::Result<Arc<Plan>> {
+    Plan::new(workload, targets, threads, schedule, Instant::now()).map(Arc::new)
+}
 
 /// Starts a load's threads, one pinned to each of `cpus`, and hands each over as soon as it runs.
 pub(super) fn spawn_all(
-    workload: &Workload,
-    targets: &[Target],
+    plan: &Arc<Plan>,
     shared: &Arc<Shared>,
     cpus: &[usize],
     mut hand_over: impl FnMut(JoinHandle<Done>),
 ) -> io::Result<()> {
-    let plan = plan(workload, targets);
-    let connections = workload.connections as usize;
     for (thread, &cpu) in cpus.iter().enumerate() {
-        let share = connections / cpus.len() + usize::from(thread < connections % cpus.len());
-        let worker = Worker::new(plan.clone(), Arc::clone(shared), thread, share)?;
+        let worker = Worker::new(plan, shared, thread)?;
         hand_over(spawn(worker, cpu)?);
     }
     Ok(())
-}
-
-fn plan(workload: &Workload, targets: &[Target]) -> Plan {
-    let server = |target: &Target| Server {
-        addresses: target.addresses.clone(),
-        request: request(workload, &workload.path, &target.addresses[0]),
-        status: target.status,
-        expected: target.expected[0].clone(),
-    };
-    Plan {
-        servers: targets.iter().map(server).collect(),
-        method: workload.method.clone(),
-        keep_alive: workload.keep_alive,
-        timeout: workload.timeout,
-        began: Instant::now(),
-    }
 }
 
 /// Starts one thread and returns when it is pinned.

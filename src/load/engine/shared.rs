@@ -2,14 +2,21 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 
+use super::gauge::Cost;
 use crate::load::Counts;
 
 /// The end that has not come.
 const NEVER: u64 = u64::MAX;
 
-/// The state of a load. Each cell is written by one thread only; the rest is written once or twice in all.
+/// An allowance holds its number of requests in so many bits, and the phase in the rest.
+const REQUEST_BITS: u32 = 48;
+/// The most requests of an allowance.
+const MOST_REQUESTS: u64 = (1 << REQUEST_BITS) - 1;
+/// The most requests that a thread takes leave for at once.
+const LARGEST_BATCH: u64 = 256;
+
+/// The state of a load. Each cell is written by one thread only; the rest is written seldom.
 #[derive(Debug)]
 pub(crate) struct Shared {
     stop: AtomicBool,
@@ -19,6 +26,8 @@ pub(crate) struct Shared {
     finished_at: AtomicU64,
     /// Answers that each target is measured for, where they decide the end.
     wanted: Option<u64>,
+    /// Requests that may be sent to each target and are not taken by any thread, with the phase that they are of.
+    allowances: Vec<AtomicU64>,
     threads: Vec<ThreadCell>,
 }
 
@@ -28,7 +37,10 @@ pub(crate) struct Shared {
 pub(crate) struct ThreadCell {
     /// The phase to which `measured` belongs.
     phase: AtomicU32,
-    cpu_nanoseconds: AtomicU64,
+    cpu: AtomicU64,
+    voluntary_switches: AtomicU64,
+    involuntary_switches: AtomicU64,
+    run_delay: AtomicU64,
     targets: Vec<TargetCell>,
 }
 
@@ -46,7 +58,10 @@ impl Shared {
     pub(crate) fn new(threads: usize, targets: usize, wanted: Option<u64>) -> Self {
         let thread_cell = || ThreadCell {
             phase: AtomicU32::new(0),
-            cpu_nanoseconds: AtomicU64::new(0),
+            cpu: AtomicU64::new(0),
+            voluntary_switches: AtomicU64::new(0),
+            involuntary_switches: AtomicU64::new(0),
+            run_delay: AtomicU64::new(0),
             targets: (0..targets).map(|_| TargetCell::default()).collect(),
         };
         Self {
@@ -54,6 +69,7 @@ impl Shared {
             phase: AtomicU32::new(0),
             finished_at: AtomicU64::new(NEVER),
             wanted,
+            allowances: (0..targets).map(|_| AtomicU64::new(0)).collect(),
             threads: (0..threads).map(|_| thread_cell()).collect(),
         }
     }
@@ -72,18 +88,47 @@ impl Shared {
         cells.map(|cell| field(cell).load(Ordering::Relaxed)).sum()
     }
 
-    /// Returns the CPU time of all threads, a few milliseconds old at most.
-    pub(crate) fn cpu(&self) -> Duration {
-        let each = self
-            .threads
-            .iter()
-            .map(|thread| thread.cpu_nanoseconds.load(Ordering::Relaxed));
-        Duration::from_nanos(each.sum())
+    /// Returns what all threads have cost together, a few milliseconds old at most.
+    pub(crate) fn cost(&self) -> Cost {
+        let sum = |field: fn(&ThreadCell) -> &AtomicU64| {
+            let cells = self.threads.iter();
+            cells.map(|cell| field(cell).load(Ordering::Relaxed)).sum()
+        };
+        Cost {
+            cpu: sum(|cell| &cell.cpu),
+            voluntary_switches: sum(|cell| &cell.voluntary_switches),
+            involuntary_switches: sum(|cell| &cell.involuntary_switches),
+            run_delay: sum(|cell| &cell.run_delay),
+        }
     }
 
     /// Begins a measured phase; each thread notices it at its next turn.
     pub(crate) fn begin_measuring(&self) {
-        self.phase.fetch_add(1, Ordering::Relaxed);
+        let phase = self.phase() + 1;
+        let wanted = self.wanted.unwrap_or(0).min(MOST_REQUESTS);
+        for allowance in &self.allowances {
+            allowance.store(stamp(phase) | wanted, Ordering::Relaxed);
+        }
+        self.phase.store(phase, Ordering::Release);
+    }
+
+    /// Takes leave to send some requests to a target that count in a phase; none if all is taken.
+    ///
+    /// The fewer are left the fewer are taken at once, so that no thread has many left when another has none.
+    pub(crate) fn take(&self, target: usize, phase: u32) -> u64 {
+        let threads = self.threads.len() as u64;
+        let batch = |left: u64| (left / threads / 4).clamp(1, LARGEST_BATCH);
+        let some = |packed: u64| left_in(packed, phase).map(|left| packed - batch(left));
+        let (order, cell) = (Ordering::Relaxed, &self.allowances[target]);
+        let before = cell.fetch_update(order, order, some).ok();
+        let left = before.and_then(|packed| left_in(packed, phase));
+        left.map_or(0, batch)
+    }
+
+    /// Returns whether for any target requests are left that count in a phase.
+    pub(crate) fn some_left(&self, phase: u32) -> bool {
+        let mut allowances = self.allowances.iter();
+        allowances.any(|cell| left_in(cell.load(Ordering::Relaxed), phase).is_some())
     }
 
     /// Asks the threads to end.
@@ -133,7 +178,7 @@ impl Shared {
 
     /// Returns the phase that the load is in.
     pub(crate) fn phase(&self) -> u32 {
-        self.phase.load(Ordering::Relaxed)
+        self.phase.load(Ordering::Acquire)
     }
 
     /// Returns a thread's own cell.
@@ -151,9 +196,16 @@ impl ThreadCell {
         self.phase.store(phase, Ordering::Release);
     }
 
-    /// Tells the CPU time that the thread has used.
-    pub(crate) fn report_cpu(&self, nanoseconds: u64) {
-        self.cpu_nanoseconds.store(nanoseconds, Ordering::Relaxed);
+    /// Tells what the thread has cost so far.
+    pub(crate) fn report(&self, cost: Cost) {
+        for (cell, value) in [
+            (&self.cpu, cost.cpu),
+            (&self.voluntary_switches, cost.voluntary_switches),
+            (&self.involuntary_switches, cost.involuntary_switches),
+            (&self.run_delay, cost.run_delay),
+        ] {
+            cell.store(value, Ordering::Relaxed);
+        }
     }
 
     /// Returns the thread's own cell of a target.
@@ -164,20 +216,31 @@ impl ThreadCell {
 
 impl TargetCell {
     /// Counts a right answer.
-    pub(crate) fn answered(&self) {
-        add_one(&self.answers);
-        add_one(&self.measured);
+    pub(crate) fn answered(&self, measured: bool) {
+        add(&self.answers, 1);
+        add(&self.measured, u64::from(measured));
     }
 
     /// Counts a failed request.
     pub(crate) fn failed(&self) {
-        add_one(&self.failed);
+        add(&self.failed, 1);
     }
 }
 
-/// Adds one to a counter that only this thread writes, which needs no locked instruction.
-fn add_one(counter: &AtomicU64) {
-    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+/// Adds to a counter that only this thread writes, which needs no locked instruction.
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
+}
+
+/// Returns what marks an allowance as that of a phase.
+fn stamp(phase: u32) -> u64 {
+    u64::from(phase) << REQUEST_BITS
+}
+
+/// Returns how many requests are left in an allowance; none if there are none for this phase.
+fn left_in(packed: u64, phase: u32) -> Option<u64> {
+    let left = packed & MOST_REQUESTS;
+    (packed - left == stamp(phase) && left > 0).then_some(left)
 }
 
 #[cfg(test)]
@@ -185,7 +248,7 @@ mod tests {
     use super::*;
 
     fn answer(shared: &Shared, thread: usize, target: usize, times: u64) {
-        (0..times).for_each(|_| shared.thread(thread).target(target).answered());
+        (0..times).for_each(|_| shared.thread(thread).target(target).answered(true));
     }
 
     fn finishes(shared: &Shared) -> bool {
@@ -228,6 +291,24 @@ mod tests {
                 failed: 0
             }]
         );
+    }
+
+    #[test]
+    fn leave_to_send_is_given_once_and_only_in_its_phase() {
+        let shared = Shared::new(2, 2, Some(1000));
+        assert_eq!((shared.take(0, 0), shared.some_left(0)), (0, false));
+        shared.begin_measuring();
+        let mut taken = 0;
+        while let batch @ 1.. = shared.take(0, 1) {
+            taken += batch;
+        }
+        assert_eq!(
+            (taken, shared.take(0, 1), shared.some_left(1)),
+            (1000, 0, true)
+        );
+        assert_eq!(shared.take(1, 1), 125);
+        shared.begin_measuring();
+        assert_eq!((shared.take(1, 1), shared.take(1, 2)), (0, 125));
     }
 
     #[test]

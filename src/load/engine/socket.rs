@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::outcome::ErrorKind;
 
@@ -59,10 +59,22 @@ pub(super) fn connect(target: SocketAddr, source: Option<Ipv4Addr>) -> Result<Ow
     }
 }
 
+/// Connects to a socket in the file system; none while its queue of unaccepted connections is full.
+pub(super) fn connect_unix(target: &SocketAddrUnix) -> Result<Option<OwnedFd>, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    match net::connect(&socket, target) {
+        Ok(()) => Ok(Some(socket)),
+        Err(Errno::AGAIN) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
 /// Returns the kind of failure that a failed system call on a socket means.
 pub(super) fn kind_of(errno: Errno) -> ErrorKind {
     match errno {
-        Errno::CONNREFUSED => ErrorKind::Refused,
+        // A socket in the file system that is not there is a server that is not there.
+        Errno::CONNREFUSED | Errno::NOENT => ErrorKind::Refused,
         Errno::CONNRESET | Errno::CONNABORTED => ErrorKind::Reset,
         // The server had closed its side before.
         Errno::PIPE => ErrorKind::Closed,
