@@ -224,6 +224,15 @@ impl Parser {
         self.head.capacity() + self.known.capacity()
     }
 
+    /// Returns how long the body of the unfinished answer is at least: what has come, and what is promised.
+    pub(crate) fn least_length(&self) -> u64 {
+        let promised = match self.state {
+            State::Length(left) | State::Chunked(Chunk::Data(left)) => left,
+            State::Head | State::Chunked(_) | State::UntilClose => 0,
+        };
+        self.body.length.saturating_add(promised)
+    }
+
     fn complete(&mut self) -> Answer {
         let answer = Answer {
             status: self.current.status,
@@ -915,6 +924,23 @@ mod tests {
             (length, piece.len())
         );
         assert_eq!(parser.kept(), head.len());
+    }
+
+    #[test]
+    fn a_length_is_known_before_the_body_has_come() {
+        let least = |text: &str| {
+            let mut parser = Parser::new("GET");
+            assert_eq!(parser.feed(text.as_bytes(), None), Ok(None), "{text:?}");
+            parser.least_length()
+        };
+        assert_eq!(least("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n"), 0);
+        assert_eq!(least("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"), 9);
+        assert_eq!(least("HTTP/1.1 200 OK\r\n\r\nab"), 2);
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n";
+        assert_eq!(least(chunked), 2);
+        assert_eq!(least(&format!("{chunked}3\r\n")), 5);
+        let enormous = format!("{chunked}ffffffffffffffff\r\n");
+        assert_eq!(least(&enormous), u64::MAX);
     }
 
     #[test]

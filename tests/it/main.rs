@@ -17,6 +17,7 @@ mod git;
 mod hostile;
 mod interruption;
 mod known;
+mod malice;
 mod messages;
 mod orders;
 mod places;
