@@ -44,14 +44,14 @@ fn workload(method: &str) -> Workload {
 }
 
 /// Loads a server of each malice at once.
-fn load(method: &str, malices: &[Malice]) -> (Running, Vec<Server>) {
+fn load(workload: &Workload, malices: &[Malice]) -> (Running, Vec<Server>) {
     let servers: Vec<Server> = malices
         .iter()
         .map(|&malice| Server::start(malice, 0))
         .collect();
     let targets: Vec<Target> = servers.iter().map(target).collect();
     let cpus = [first_cpu()];
-    let running = start(&workload(method), &targets, &cpus, Schedule::Together).unwrap();
+    let running = start(workload, &targets, &cpus, Schedule::Together).unwrap();
     (running, servers)
 }
 
@@ -112,7 +112,7 @@ fn most_failures(time: Duration) -> u64 {
 fn each_malice_is_a_failure_of_its_kind_and_spoils_no_other_server() {
     let malices: Vec<Malice> = CASES.iter().map(|case| case.malice).collect();
     let began = Instant::now();
-    let (running, _servers) = load("GET", &malices);
+    let (running, _servers) = load(&workload("GET"), &malices);
     until_enough(&running);
     let figures = running.stop();
     let most = most_failures(began.elapsed());
@@ -124,8 +124,40 @@ fn each_malice_is_a_failure_of_its_kind_and_spoils_no_other_server() {
 }
 
 #[test]
+fn no_malice_holds_up_a_load_of_another_manner() {
+    let plain = workload("GET");
+    let manner = |pipeline, rate| Manner {
+        pipeline,
+        rate,
+        ..Manner::default()
+    };
+    let manners = [
+        (manner(Some(4), None), true),
+        (manner(None, Some(100)), true),
+        (manner(None, None), false),
+    ];
+    let malices: Vec<Malice> = CASES.iter().map(|case| case.malice).collect();
+    for (manner, keep_alive) in manners {
+        let workload = Workload {
+            manner,
+            keep_alive,
+            ..plain.clone()
+        };
+        let (running, _servers) = load(&workload, &malices);
+        until("each request has failed or is answered", || {
+            let counts = running.counts();
+            counts.iter().all(|one| one.answers + one.failed >= ENOUGH)
+        });
+        for (case, figures) in CASES.iter().zip(running.stop()) {
+            let own = figures.errors.contains_key(&ErrorKind::Client);
+            assert!(!own, "{}: {figures:?}", case.name);
+        }
+    }
+}
+
+#[test]
 fn an_answer_to_head_with_a_body_is_none() {
-    let (running, _servers) = load("HEAD", &[Malice::Says(HELLO)]);
+    let (running, _servers) = load(&workload("HEAD"), &[Malice::Says(HELLO)]);
     until("it has failed", || running.counts()[0].failed >= ENOUGH);
     let kinds = running.stop().remove(0).errors;
     assert_eq!(
