@@ -64,7 +64,7 @@ struct Warmup {
 /// Loads the servers as the plan has it: warms them up, then measures.
 pub(super) async fn measure(
     setting: &Setting<'_>,
-    (plan, index): (&SessionPlan, u32),
+    plan: &SessionPlan,
     up: &[&Instance],
 ) -> Result<Measured> {
     if let Some(program) = program(setting.matrix.load.manner.tool) {
@@ -74,8 +74,7 @@ pub(super) async fn measure(
         .iter()
         .map(|instance| target(setting, instance))
         .collect();
-    let schedule = schedule(setting, plan.design, index);
-    let running = start(setting, &targets, schedule)?;
+    let running = start(setting, plan, &targets)?;
     let mut watch = Watch {
         running: &running,
         meters: Meters::new(up.iter().map(|instance| &instance.tree)),
@@ -152,22 +151,19 @@ impl Measured {
     }
 }
 
-fn start(setting: &Setting<'_>, targets: &[Target], schedule: Schedule) -> Result<Running> {
+fn start(setting: &Setting<'_>, plan: &SessionPlan, targets: &[Target]) -> Result<Running> {
+    let schedule = match plan.design {
+        Design::Race | Design::Solo => Schedule::Together,
+        Design::Slices => Schedule::Slices {
+            slice: setting.matrix.sessions.slice,
+            seed: plan.seed,
+        },
+    };
     load::start(&setting.matrix.load, targets, &setting.cpus.load, schedule).map_err(|error| {
         Error::new(Kind::Machine, "cannot start the load")
             .because(error)
             .hint("harness doctor")
     })
-}
-
-fn schedule(setting: &Setting<'_>, design: Design, index: u32) -> Schedule {
-    match design {
-        Design::Race | Design::Solo => Schedule::Together,
-        Design::Slices => Schedule::Slices {
-            slice: setting.matrix.sessions.slice,
-            seed: u64::from(index),
-        },
-    }
 }
 
 /// Returns by how many servers the time is shared that the load takes: each is to be loaded for as long as the workload

@@ -53,7 +53,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
     }
     let up: Vec<&Instance> = instances.iter().flatten().collect();
     let measured = if up.len() >= least_servers(plan.design) {
-        measure(setting, (plan, index), &up).await?
+        measure(setting, plan, &up).await?
     } else {
         Measured::default()
     };
