@@ -258,6 +258,13 @@ pub struct CleanArgs {
 /// Arguments of `doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
+    /// Measure how much two launches of the same program differ here, in each design, and what it then costs to see a
+    /// change: of the newest version of a matrix that builds, or without one of a small server of Harness's own.
+    #[arg(long, value_name = "MATRIX", num_args = 0..=1)]
+    pub noise: Option<Option<PathBuf>>,
+    /// Pairs of launches of each design.
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "noise", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub sessions: u32,
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     pub format: DataFormat,

@@ -34,3 +34,5 @@ pub mod report;
 pub mod process;
 pub mod host;
 pub mod progress;
+// A server whose cost is known, to try all of it by.
+pub mod known;

@@ -9,16 +9,18 @@ use harness::cli::Cli;
 use harness::commands;
 use harness::exit::Exit;
 use harness::host;
+use harness::known::{self, KNOWN};
 use harness::process::{SUPERVISE, supervisor};
 use harness::progress;
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|verb| verb == SUPERVISE)
-    {
-        return supervisor::supervise().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+    match std::env::args_os().nth(1) {
+        Some(verb) if verb == SUPERVISE => {
+            return supervisor::supervise().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+        }
+        Some(verb) if verb == KNOWN => return known::run(std::env::args_os().skip(2)),
+        Some(_) | None => {}
     }
     let exit = std::panic::catch_unwind(AssertUnwindSafe(parse_and_run)).unwrap_or_else(|_| {
         progress::line(

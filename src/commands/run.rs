@@ -149,7 +149,7 @@ fn shown(workplace: &Workplace, path: &Path) -> String {
 }
 
 /// Makes sure, before anything is built, that the run can be held at all.
-fn needs(loaded: &Loaded) -> Result<()> {
+pub(super) fn needs(loaded: &Loaded) -> Result<()> {
     let matrix = &loaded.matrix;
     for (name, value) in environment(loaded) {
         if value.is_none() {

@@ -495,6 +495,11 @@ pub fn size(text: &str) -> Result<u64, String> {
     values::size(text).map_err(|wrong| format!("{}; {}", wrong.why, wrong.help))
 }
 
+/// Reads a duration, `5ms`; the error says what to write.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    values::duration(text).map_err(|wrong| format!("{}; {}", wrong.why, wrong.help))
+}
+
 /// Durations as seconds in journals.
 pub mod seconds {
     use std::time::Duration;

@@ -20,7 +20,9 @@ use tokio::sync::OnceCell;
 use crate::error::{Error, Kind, Result};
 use crate::matrix::StopSignal;
 
+pub(crate) mod again;
 pub(crate) mod below;
+pub mod cgroup;
 mod confine;
 mod environment;
 pub(crate) mod limits;
@@ -121,21 +123,32 @@ impl Child {
         stdout: &Path,
         stderr: &Path,
     ) -> Result<std::result::Result<Self, String>> {
+        Self::spawn_known(spec, (stdout, stderr), |_| {}).await
+    }
+
+    /// Starts a program after `known` was told of the supervisor above it, below which there is nothing yet.
+    pub async fn spawn_known(
+        spec: &Spec,
+        output: (&Path, &Path),
+        known: impl FnOnce(Pid),
+    ) -> Result<std::result::Result<Self, String>> {
         let walls = match &spec.confinement {
             Some(confinement) => walls(confinement).await,
             None => Walls::default(),
         };
-        Self::start(spec, (stdout, stderr), walls).await
+        Self::start(spec, output, walls, known).await
     }
 
     async fn start(
         spec: &Spec,
         (stdout, stderr): (&Path, &Path),
         walls: Walls,
+        known: impl FnOnce(Pid),
     ) -> Result<std::result::Result<Self, String>> {
         let unusable = || Error::new(Kind::Machine, "cannot talk to the supervisor process");
         // From here on dropping this, by ^C too, ends the supervisor and whatever it has started.
         let mut child = start_supervisor()?;
+        known(child.root);
         let order = Order {
             program: resolve(spec),
             args: spec.args.clone(),
@@ -320,7 +333,7 @@ async fn closing() -> Closing {
         network: Some(Closing::Whole),
         ..Walls::default()
     };
-    match Child::start(&spec, (nowhere, nowhere), whole).await {
+    match Child::start(&spec, (nowhere, nowhere), whole, |_| {}).await {
         Ok(Ok(_)) => Closing::Whole,
         Ok(Err(_)) | Err(_) if confine::holds_tcp() => Closing::Tcp,
         Ok(Err(_)) | Err(_) => Closing::Not,

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::details::Details;
 use crate::journal::Run;
 use crate::outcome::{Sample, Spread};
 use crate::stats::median;
@@ -9,7 +10,7 @@ use crate::verdict::cpu_per_answer;
 use crate::verdict::state::solo_samples;
 
 /// Bytes of a MiB.
-const MIB: f64 = 1_048_576.0;
+pub(super) const MIB: f64 = 1_048_576.0;
 
 /// Medians over the solo trials of a cell, each figure for itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,6 +43,9 @@ pub struct Figures {
     pub threads: Option<f64>,
     /// From the start of the process to the first right answer, ms; none where it ran already.
     pub startup_ms: Option<f64>,
+    /// What else is known; none of journals that do not say what the load was like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Details>,
 }
 
 /// Mean, greatest and least of a duration, ms, in `http_load`'s order.
@@ -85,6 +89,7 @@ impl Figures {
             }),
             threads: of_own(&|sample| real(sample.resources.threads)),
             startup_ms: of_own(&|sample| sample.startup_ms),
+            details: Details::of_solo_trials(run, cell),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The report as GitHub Markdown.
 
+use super::details::{COLUMNS, Column, Details};
 use super::plot::forest;
 use super::words::{count, list, number, p_value, percent_range, stopped};
 use super::{CellReport, CellState, Figures, GapGroup, Report, Row, Step, Table, Triple};
@@ -7,7 +8,7 @@ use crate::outcome::Class;
 use crate::verdict::Verdict;
 
 /// Versions side by side at most; a longer release line goes on in the next row.
-const COLUMNS: usize = 8;
+const SIDE_BY_SIDE: usize = 8;
 
 /// Returns the whole report, ending with a line break.
 pub(super) fn render(report: &Report) -> String {
@@ -57,7 +58,7 @@ fn level_table(report: &Report, table: &Table) -> String {
         .map(|row| row.cells.len())
         .max()
         .unwrap_or(1)
-        .min(COLUMNS);
+        .min(SIDE_BY_SIDE);
     let named = table.rows.iter().any(|row| !row.line.is_empty());
     let mut header = vec![String::new(); columns];
     if let Some(first) = header.first_mut() {
@@ -230,10 +231,41 @@ fn versions(report: &Report) -> String {
         "threads",
         "start-up ms",
     ];
-    format!(
-        "## Versions\n\nMedians over the solo trials of each version, each figure for itself.\n\n{}\n\n{}",
+    let parts = [
+        "## Versions".to_owned(),
+        "Medians over the solo trials of each version, each figure for itself.".to_owned(),
         grid(&load.map(str::to_owned), &rows(load_figures)),
         grid(&rest.map(str::to_owned), &rows(other_figures)),
+        details(&measured),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+/// Returns the figures that few ask for, folded; nothing where none are known.
+fn details(measured: &[(&CellReport, &Figures)]) -> String {
+    let known: Vec<(&str, &Details)> = measured
+        .iter()
+        .filter_map(|(cell, figures)| Some((cell.id.as_str(), figures.details.as_ref()?)))
+        .collect();
+    let any = |(_, entry): &&Column| known.iter().any(|(_, details)| entry(details).is_some());
+    let columns: Vec<&Column> = COLUMNS.iter().filter(any).collect();
+    if columns.is_empty() {
+        return String::new();
+    }
+    let header = columns.iter().map(|(name, _)| (*name).to_owned());
+    let header: Vec<String> = std::iter::once("version".to_owned())
+        .chain(header)
+        .collect();
+    let row = |(id, details): &(&str, &Details)| {
+        let entry = |column: &&Column| column.1(details).unwrap_or_else(|| "none".to_owned());
+        let entries = columns.iter().map(|column| escape(&entry(column)));
+        std::iter::once(escape(id)).chain(entries).collect()
+    };
+    let rows: Vec<Vec<String>> = known.iter().map(row).collect();
+    format!(
+        "<details><summary>More figures of the same trials</summary>\n\n{}\n\n</details>",
+        grid(&header, &rows)
     )
 }
 

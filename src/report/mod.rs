@@ -2,6 +2,7 @@
 //!
 //! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
 
+mod details;
 mod figures;
 mod gaps;
 mod json;
@@ -22,6 +23,7 @@ use crate::outcome::Gap;
 use crate::verdict::{Judgement, Level, Verdict};
 use crate::version::{Cell, line};
 
+pub use details::Details;
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
 pub use past::{Acknowledgement, News, Past};
@@ -178,7 +180,7 @@ impl Report {
             news: past.news(run),
             warnings: warnings::sentences(run, judgement),
             machine_in_short: texts::machine_in_short(&header.machine),
-            machine: texts::machine(header),
+            machine: texts::machine(run),
             method: texts::method(header, judgement.comparisons.len()),
             seed: header.seed,
             repeat: texts::repeat(header),

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 
 use super::plot::{BAR, bar};
 use super::words::{number, one_line, stopped};
-use super::{CellReport, CellState, Figures, GapGroup, Report, Step};
+use super::{CellReport, CellState, Details, Figures, GapGroup, Report, Step};
 use crate::verdict::Verdict;
 
 /// Below this many columns the bars are left out.
@@ -37,6 +37,16 @@ pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
     for sentence in report.news.sentences() {
         text.push_str(&one_line(&sentence));
         text.push('\n');
+    }
+    for cell in &report.cells {
+        let details = figures(cell).and_then(|figures| figures.details.as_ref());
+        if let Some(failures) = details.and_then(Details::failures) {
+            text.push_str(&one_line(&format!(
+                "{}: failed requests: {failures}",
+                cell.id
+            )));
+            text.push('\n');
+        }
     }
     for group in &report.gaps {
         text.push_str(&gap_line(group));

@@ -6,10 +6,10 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::journal::{Built, Purpose, Summary};
-use crate::matrix::Compare;
-use crate::outcome::GapKind;
-use crate::verdict::fixture::{NOISE, fail, measure, run};
+use crate::journal::{Built, Launch, Launched, Purpose, Summary};
+use crate::matrix::{Arrivals, Compare, Design, PathShare};
+use crate::outcome::{Counters, ErrorKind, GapKind};
+use crate::verdict::fixture::{self, NOISE, fail, measure, run, sample, session};
 use crate::verdict::judge;
 use crate::version::{Order, Version};
 
@@ -152,7 +152,7 @@ fn a_flagged_pair_shows_which_other_packages_differ() {
         ("moved", "1.0.0", "2.0.0"),
     ];
     for (cell, after) in [(0, false), (3, true)] {
-        let mut artifact = crate::verdict::fixture::artifact();
+        let mut artifact = fixture::artifact();
         artifact.content = Some("same".to_owned());
         let versions = packages
             .map(|(name, old, new)| (name.to_owned(), if after { new } else { old }.to_owned()));
@@ -219,6 +219,151 @@ fn a_comparison_with_a_reference_names_it_and_says_where_it_has_no_number() {
     assert_eq!(told.pairs, []);
     let sentence = "The reference 20.19.0 has no number: nothing is compared with it.";
     assert!(told.warnings.contains(&sentence.to_owned()));
+}
+
+/// A run whose sessions say what the load was like; of the first version more is known than of the others.
+fn detailed() -> Run {
+    let mut run = all_well();
+    for session in &mut run.sessions {
+        session.client.engine = "epoll".to_owned();
+        for launch in &mut session.launches {
+            let Launched::Sample(sample) = &mut launch.outcome else {
+                panic!("all are samples");
+            };
+            let answers = sample.load.answers;
+            sample.load.connections_measured = answers / 4;
+            sample.load.in_flight = 100.0;
+            sample.resources.voluntary_switches = answers / 2;
+            sample.resources.run_delay_seconds = 0.25;
+            if launch.cell == 0 {
+                sample.load.errors = [(ErrorKind::Reset, 3), (ErrorKind::Timeout, 1)].into();
+                sample.resources.counters = Some(Counters {
+                    instructions: answers * 50_000,
+                    cycles: answers * 25_000,
+                });
+            }
+        }
+    }
+    run
+}
+
+#[test]
+fn what_few_ask_for_is_folded_and_columns_that_nobody_fills_are_left_out() {
+    let report = report(&detailed());
+    let text = report.markdown();
+    let folded = text.split("<details>").nth(1).unwrap();
+    let folded = folded.split("</details>").next().unwrap();
+    let rows: Vec<&str> = folded
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .collect();
+    assert_eq!(
+        rows[0],
+        "| version | load | load CPU % | p95 ms | p99.9 ms | answers/connection | failed requests | switches/answer own | \
+         switches/answer forced | waited for CPU % | instructions/answer | cycles/answer |"
+    );
+    assert_eq!(
+        rows[2],
+        "| 20.18.0 | epoll | 60.0 | 17.0 | 40.0 | 4.00 | reset 3 and timeout 1 | 0.500 | 0.000 | 2.50 | 50000 | 25000 |"
+    );
+    assert!(
+        rows[3].ends_with("| none | 0.500 | 0.000 | 2.50 | none | none |"),
+        "{}",
+        rows[3]
+    );
+    assert!(text.contains("| Load | epoll, used at most 60 % of its CPUs in any session |"));
+    assert!(text.contains("shared out by the kernel between threads or sessions"));
+    let terminal = report.terminal(120, false);
+    assert!(
+        terminal.contains("\n20.18.0: failed requests: reset 3 and timeout 1\n"),
+        "{terminal}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    let details = &json["cells"][0]["figures"]["details"];
+    assert_eq!(details["errors"]["reset"], 3);
+    assert_eq!(details["instructions_per_answer"], 50_000.0);
+    assert_eq!(details["in_flight"], 100.0);
+    assert_eq!(
+        json["cells"][1]["figures"]["details"]["cycles_per_answer"],
+        serde_json::Value::Null
+    );
+}
+
+#[test]
+fn an_unfair_race_names_the_threads_and_the_other_way_out() {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    for noise in NOISE {
+        let mut second = sample(1200.0 * (1.0 + noise), 4.0);
+        second.resources.threads = 12;
+        let launches =
+            [sample(1000.0, 3.0), second].map(|sample| Launched::Sample(Box::new(sample)));
+        let launches = launches.into_iter().enumerate().collect();
+        session(&mut run, Purpose::Measure, Design::Race, launches);
+    }
+    let told = report(&run).warnings.join("\n");
+    let unfair = "1.0.0 → 2.0.0: the race was not fair, the second got +33.3 % CPU time against the first (they have 11 and \
+                  12 threads, and the kernel may share it out between those), so answers per CPU second decide. \
+                  `design = \"slices\"` is the other way out: it loads one server at a time.";
+    assert!(told.contains(unfair), "{told}");
+}
+
+#[test]
+fn what_is_the_same_of_several_versions_is_told_once_and_of_one_alone_too() {
+    let slow = |run: &mut Run, cells: &[usize]| {
+        for session in &mut run.sessions {
+            (session.client_share, session.server_share) = (0.02, 0.05);
+            let hit = |launch: &&mut Launch| cells.contains(&launch.cell);
+            for launch in session.launches.iter_mut().filter(hit) {
+                if let Launched::Sample(sample) = &mut launch.outcome {
+                    sample.load.latency.p50 = 44.0;
+                }
+            }
+        }
+    };
+    let mut run = all_well();
+    slow(&mut run, &[0, 2]);
+    let told = report(&run).warnings;
+    let waits = |text: &&String| text.contains("TCP_NODELAY");
+    let told: Vec<&String> = told.iter().filter(waits).collect();
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].starts_with("20.18.0 and 22.12.0: many answers take 40 to 44 ms"),
+        "{}",
+        told[0]
+    );
+
+    let mut alone = fixture::run(&["1.0.0"]);
+    fixture::solo(&mut alone, 0, 1000.0);
+    slow(&mut alone, &[0]);
+    let told = report(&alone).warnings;
+    assert!(
+        told.iter()
+            .any(|text| text.starts_with("1.0.0: many answers")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_load_at_a_rate_says_what_its_figures_mean() {
+    let mut run = all_well();
+    run.header.workload.manner.rate = Some(500);
+    run.header.workload.manner.arrivals = Arrivals::Poisson;
+    run.header.workload.manner.mix = ["/", "/about"]
+        .map(|path| PathShare {
+            path: path.to_owned(),
+            share: 1,
+        })
+        .to_vec();
+    let told = &report(&run).method[0];
+    assert!(
+        told.starts_with("Load hello: GET / and /about over 100 connections to each server, each"),
+        "{told}"
+    );
+    assert!(
+        told.contains("due 500 times a second at each server, at random distances"),
+        "{told}"
+    );
+    assert!(!told.contains("closed"), "{told}");
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Sentences about the whole run: machine, method, how to repeat it.
 
-use super::words::{command, count, share};
-use crate::journal::{Header, Machine};
-use crate::matrix::{Compare, Design, Stop, Workload};
+use std::collections::BTreeSet;
+
+use super::words::{command, count, list, share};
+use crate::journal::{Header, Machine, Run, SessionRecord, Sharing};
+use crate::matrix::{Arrivals, Compare, Design, Manner, Protocol, Stop, Workload};
 use crate::version::Order;
 
 /// Returns what each version is compared with.
@@ -32,8 +34,8 @@ pub(super) fn machine_in_short(machine: &Machine) -> String {
 }
 
 /// Returns the machine's facts, name and value.
-pub(super) fn machine(header: &Header) -> Vec<(String, String)> {
-    let machine = &header.machine;
+pub(super) fn machine(run: &Run) -> Vec<(String, String)> {
+    let (header, machine) = (&run.header, &run.header.machine);
     let cpus = |cpus: &[usize]| {
         cpus.iter()
             .map(ToString::to_string)
@@ -56,6 +58,8 @@ pub(super) fn machine(header: &Header) -> Vec<(String, String)> {
         ),
         ("Virtualisation", virtualisation.to_owned()),
     ];
+    facts.extend(load_in_short(run).map(|load| ("Load", load)));
+    facts.extend(sharing(run).map(|sharing| ("CPU time between servers", sharing.to_owned())));
     facts.extend(
         machine
             .tools
@@ -66,6 +70,37 @@ pub(super) fn machine(header: &Header) -> Vec<(String, String)> {
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
+}
+
+/// Returns what sent the requests and how busy that was; none where the sessions do not say.
+pub(super) fn load_in_short(run: &Run) -> Option<String> {
+    let told = |session: &&SessionRecord| !session.client.engine.is_empty();
+    let sessions: Vec<&SessionRecord> = run.sessions.iter().filter(told).collect();
+    let engines: BTreeSet<&str> = sessions
+        .iter()
+        .map(|session| session.client.engine.as_str())
+        .collect();
+    let engines: Vec<String> = engines.into_iter().map(str::to_owned).collect();
+    let busy = sessions.iter().map(|session| session.client_share);
+    let busy = busy.reduce(f64::max)?;
+    Some(format!(
+        "{}, used at most {:.0} % of its CPUs in any session",
+        list(&engines, "and"),
+        busy * 100.0
+    ))
+}
+
+/// Returns how CPU time was shared out between racing servers; none where none raced or the sessions do not say.
+fn sharing(run: &Run) -> Option<&'static str> {
+    let mut raced = run
+        .sessions
+        .iter()
+        .filter(|session| session.design == Design::Race && !session.client.engine.is_empty());
+    Some(match raced.next()?.sharing {
+        Sharing::Sessions => "shared out by the kernel between threads or sessions",
+        Sharing::CgroupV1 => "shared out equally, by control groups (version 1)",
+        Sharing::CgroupV2 => "shared out equally, by control groups (version 2)",
+    })
 }
 
 /// Returns how it was measured and judged, one paragraph each.
@@ -88,18 +123,52 @@ fn load(workload: &Workload) -> String {
         Stop::Duration(duration) => format!("{} s", duration.as_secs_f64()),
         Stop::Requests(requests) => format!("{requests} answers"),
     };
+    let paths: Vec<String> = workload.paths().map(str::to_owned).collect();
     format!(
-        "Load {}: {} {} over {} to each server, {connections}, measured for {stop} after at least {} answers of \
-         warm-up. The loop is closed, a connection asks again when its answer is whole: so mean latency is connections ÷ \
-         fetches/sec and not a second finding, and nothing here tells of latency at a given rate.",
+        "Load {}: {} {} over {} to each server{}, {connections}, measured for {stop} after at least {} answers of \
+         warm-up. {}",
         workload.name,
         workload.method,
-        workload.path,
+        list(&paths, "and"),
         count(
             usize::try_from(workload.connections).unwrap_or(usize::MAX),
             "connection"
         ),
+        transport(&workload.manner),
         workload.warmup_answers,
+        pace(&workload.manner),
+    )
+}
+
+/// Returns what is special of the connections: `, HTTP/2 over TLS, up to 10 requests under way on each`.
+fn transport(manner: &Manner) -> String {
+    let protocol = match manner.protocol {
+        Protocol::Http1 => "",
+        Protocol::Http2 => ", HTTP/2",
+    };
+    let tls = if manner.tls { ", over TLS" } else { "" };
+    let most = manner.pipeline.or(manner.streams);
+    let most = most.map_or_else(String::new, |most| {
+        format!(", up to {most} requests under way on each")
+    });
+    format!("{protocol}{tls}{most}")
+}
+
+/// Returns when requests were sent, and what that means for the figures.
+fn pace(manner: &Manner) -> String {
+    let Some(rate) = manner.rate else {
+        return "The loop is closed, a connection asks again when its answer is whole: so mean latency is connections ÷ \
+                fetches/sec and not a second finding, and nothing here tells of latency at a given rate."
+            .to_owned();
+    };
+    let arrivals = match manner.arrivals {
+        Arrivals::Even => "at equal distances",
+        Arrivals::Poisson => "at random distances",
+    };
+    format!(
+        "Requests are due {rate} times a second at each server, {arrivals}, whether earlier ones have their answers or not, \
+         and latency counts from then. Answers per second are that rate as long as a server keeps up, and say nothing: so \
+         answers per CPU second decide."
     )
 }
 

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use procfs::net::{TcpState, UnixState};
 use procfs::process::{FDInfo, FDTarget, Process};
-use rustix::process::Pid;
 
 use crate::address::Address;
 
@@ -12,7 +11,7 @@ use crate::address::Address;
 const STREAM: u16 = 1;
 
 /// Returns every address at which one of the processes listens, in order and each once.
-pub(super) fn addresses(processes: &[Pid]) -> Vec<Address> {
+pub(super) fn addresses(processes: &[i32]) -> Vec<Address> {
     let sockets = listening_sockets();
     let held = processes.iter().flat_map(|&pid| sockets_of(pid));
     let mut found: Vec<Address> = held
@@ -24,8 +23,8 @@ pub(super) fn addresses(processes: &[Pid]) -> Vec<Address> {
 }
 
 /// Returns the inodes of a process's sockets.
-fn sockets_of(pid: Pid) -> Vec<u64> {
-    let descriptors = Process::new(pid.as_raw_pid()).and_then(|process| process.fd());
+fn sockets_of(pid: i32) -> Vec<u64> {
+    let descriptors = Process::new(pid).and_then(|process| process.fd());
     let inode = |descriptor: FDInfo| {
         if let FDTarget::Socket(inode) = descriptor.target {
             Some(inode)
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     fn own() -> Vec<Address> {
-        addresses(&[rustix::process::getpid()])
+        addresses(&[rustix::process::getpid().as_raw_pid()])
     }
 
     #[test]

@@ -22,14 +22,17 @@ use crate::outcome::{Class, Gap, GapKind, Outcome};
 use crate::process::{Child, Ended, Spec};
 use crate::source;
 
+mod counters;
 mod launch;
+mod ledger;
 mod listening;
+pub mod meter;
 mod place;
 pub mod probe;
 pub mod tree;
 
 pub use launch::{Launch, Place};
-pub use place::{Places, is_taken};
+pub use place::{Places, free_address, is_taken};
 use probe::Trouble;
 use tree::Tree;
 
@@ -52,7 +55,7 @@ const PORT_FREE: Duration = Duration::from_secs(2);
 pub struct Instance {
     /// One for each instance of the cell; none of a server that somebody else has started, and stops.
     children: Vec<Child>,
-    /// Its processes.
+    /// Its processes. They end before this is dropped, and with it their control group.
     pub tree: Tree,
     /// Where it listens.
     pub addresses: Vec<Address>,
@@ -75,23 +78,28 @@ pub async fn start(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
 
 async fn start_all(launch: &Launch<'_>) -> Result<Outcome<Instance>> {
     let mut children = Vec::new();
+    let mut tree = Tree::new();
     for (instance, place) in launch.instances.iter().enumerate() {
         let Some(spec) = &place.spec else { continue };
         if is_taken(&place.address) {
             return Ok(Err(port_taken(&place.address)));
         }
-        match spawn(launch, instance, spec).await? {
+        match spawn(launch, instance, spec, &mut tree).await? {
             Ok(child) => children.push(child),
             Err(gap) => return Ok(Err(gap)),
         }
     }
-    let roots: Vec<_> = children.iter().map(Child::root).collect();
-    Ok(when_ready(launch, children, Tree::below_all(&roots)).await)
+    Ok(when_ready(launch, children, tree).await)
 }
 
-async fn spawn(launch: &Launch<'_>, instance: usize, spec: &Spec) -> Result<Outcome<Child>> {
+async fn spawn(
+    launch: &Launch<'_>,
+    instance: usize,
+    spec: &Spec,
+    tree: &mut Tree,
+) -> Result<Outcome<Child>> {
     let log = launch.log_of(instance);
-    match Child::spawn(spec, &log, &log).await? {
+    match tree.spawn(spec, &log).await? {
         Ok(child) => Ok(Ok(child)),
         // A program that is looked for on the path is a tool of the machine's, not a part of the version.
         Err(reason) if !spec.program.contains('/') => {
@@ -105,10 +113,10 @@ async fn spawn(launch: &Launch<'_>, instance: usize, spec: &Spec) -> Result<Outc
 async fn when_ready(
     launch: &Launch<'_>,
     mut children: Vec<Child>,
-    mut tree: Tree,
+    tree: Tree,
 ) -> Outcome<Instance> {
     let began = children.iter().map(Child::started).min();
-    let first = first_body(launch, &mut children, &mut tree).await?;
+    let first = first_body(launch, &mut children, &tree).await?;
     let startup = began.map(|began| host::monotonic().saturating_sub(began));
     let addresses = launch.instances.iter().map(|place| place.address.clone());
     let addresses: Vec<Address> = addresses.collect();
@@ -130,11 +138,7 @@ async fn when_ready(
 }
 
 /// Returns the body that the first instance answers, when all of them have answered rightly.
-async fn first_body(
-    launch: &Launch<'_>,
-    children: &mut [Child],
-    tree: &mut Tree,
-) -> Outcome<Bytes> {
+async fn first_body(launch: &Launch<'_>, children: &mut [Child], tree: &Tree) -> Outcome<Bytes> {
     let began = children.iter().map(Child::started).min();
     let began = began.unwrap_or_else(host::monotonic);
     let mut bodies = Vec::new();

@@ -60,8 +60,19 @@ fn loopback(listen: Listen) -> IpAddr {
     }
 }
 
-/// Returns addresses with ports that nobody holds now.
+/// Returns a loopback address with a port that nobody holds now.
+pub fn free_address() -> Result<SocketAddr> {
+    let address = free_addresses(Ipv4Addr::LOCALHOST.into(), 1)?.pop();
+    address.ok_or_else(|| Error::new(Kind::Machine, "cannot get a free port"))
+}
+
 fn free_ports(ip: IpAddr, count: usize) -> Result<Vec<Address>> {
+    let addresses = free_addresses(ip, count)?.into_iter();
+    Ok(addresses.map(Address::Tcp).collect())
+}
+
+/// Returns addresses with ports that nobody holds now.
+fn free_addresses(ip: IpAddr, count: usize) -> Result<Vec<SocketAddr>> {
     // All are held until the last one is chosen, so that they differ.
     let listeners: io::Result<Vec<_>> = (0..count).map(|_| TcpListener::bind((ip, 0))).collect();
     let listeners = listeners.map_err(|error| {
@@ -69,8 +80,7 @@ fn free_ports(ip: IpAddr, count: usize) -> Result<Vec<Address>> {
             .because(error)
             .hint("harness doctor")
     })?;
-    let addresses = listeners.iter().map(TcpListener::local_addr);
-    let addresses: io::Result<Vec<_>> = addresses.map(|found| found.map(Address::Tcp)).collect();
+    let addresses: io::Result<Vec<_>> = listeners.iter().map(TcpListener::local_addr).collect();
     addresses.map_err(|error| {
         Error::new(Kind::Machine, format!("cannot tell a free port on {ip}")).because(error)
     })

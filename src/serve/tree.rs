@@ -1,141 +1,119 @@
-//! What a process tree uses: CPU time, memory, threads, and the socket it listens on.
+//! The process tree of a server: what is below its supervisors, and the socket it listens on. Edge.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::path::Path;
 
-use nix::time::clock_getcpuclockid;
-use procfs::process::Process;
+use procfs::process::Stat;
 use rustix::process::Pid;
 
+use super::counters::Counting;
 use super::listening;
 use crate::address::Address;
-use crate::outcome::Resources;
-use crate::process::below::descendants;
-use crate::process::limits::proportional_set;
+use crate::error::Result;
+use crate::journal::Sharing;
+use crate::process::below::family;
+use crate::process::cgroup::Group;
+use crate::process::{Child, Spec};
 
-/// The processes below some supervisors. Reading the list is dear, so it is renewed only when asked for. By default there
-/// are none: those of a server on another machine.
-#[derive(Debug, Clone, Default)]
+/// The processes of one server, which may have been started as several programs. By default there are none: those of a
+/// server on another machine.
+#[derive(Debug, Default)]
 pub struct Tree {
+    /// The supervisors, which do not belong to it themselves.
     roots: Vec<Pid>,
-    members: Vec<Pid>,
+    /// The control group that all of it is in, where one was allowed.
+    pub(super) group: Option<Group>,
+    /// Its hardware counters, where the machine has them.
+    pub(super) counting: Counting,
+}
+
+/// What the kernel says of a tree's processes at one moment.
+#[derive(Debug, Default)]
+pub(super) struct Look {
+    pub(super) supervisors: Vec<Stat>,
+    /// Those below them, with those that have ended and that nobody has waited for yet.
+    pub(super) members: Vec<Stat>,
+}
+
+impl Look {
+    /// Returns the members that live.
+    pub(super) fn living(&self) -> impl Iterator<Item = &Stat> {
+        let is_dead = |stat: &Stat| stat.state == 'Z' || stat.state == 'X';
+        self.members.iter().filter(move |stat| !is_dead(stat))
+    }
 }
 
 impl Tree {
-    /// Finds the processes below all of these.
-    pub fn below_all(roots: &[Pid]) -> Self {
-        let mut tree = Self {
-            roots: roots.to_vec(),
-            members: Vec::new(),
-        };
-        tree.renew();
-        tree
-    }
-
-    /// Looks again.
-    pub fn renew(&mut self) {
-        self.members = self
-            .roots
-            .iter()
-            .flat_map(|&root| descendants(root))
-            .collect();
-    }
-
-    /// Returns the CPU time of each known process, threads that have ended included.
-    ///
-    /// The kernel's CPU clock of a process counts in nanoseconds and keeps the time of ended threads, which a sum over
-    /// `/proc/PID/task/*/schedstat` loses. Processes that began since the list was made are not among them.
-    pub fn cpu(&self) -> CpuTimes {
-        let time = |&pid: &Pid| cpu_of(pid).map(|time| (pid.as_raw_pid(), time));
-        CpuTimes(self.members.iter().filter_map(time).collect())
-    }
-
-    /// Returns memory, threads and processes of the whole tree now; CPU time is the caller's to fill in.
-    pub fn resources(&mut self) -> Resources {
-        self.renew();
-        let mut resources = Resources::default();
-        let mut pss = Some(0);
-        for pid in &self.members {
-            let Ok(process) = Process::new(pid.as_raw_pid()) else {
-                continue;
-            };
-            let Ok(status) = process.status() else {
-                continue;
-            };
-            resources.processes += 1;
-            resources.threads += status.threads;
-            resources.rss_peak_bytes += status.vmhwm.unwrap_or(0) * 1024;
-            pss = pss
-                .zip(proportional_set(&process))
-                .map(|(sum, own)| sum + own);
+    /// Makes a tree for a server that is to be started, with a control group of its own where that is allowed.
+    pub fn new() -> Self {
+        Self {
+            group: Group::new(),
+            ..Self::default()
         }
-        resources.pss_bytes = pss.filter(|_| resources.processes > 0);
-        resources
+    }
+
+    /// Starts a program of the server, with its output appended to the log.
+    pub async fn spawn(
+        &mut self,
+        spec: &Spec,
+        log: &Path,
+    ) -> Result<std::result::Result<Child, String>> {
+        Child::spawn_known(spec, (log, log), |root| self.take_in(root)).await
+    }
+
+    /// Takes in what is going to be started below `root`.
+    fn take_in(&mut self, root: Pid) {
+        if let Some(group) = &self.group {
+            group.admit(root);
+        }
+        self.counting.add(root);
+        self.roots.push(root);
+    }
+
+    /// Returns how the CPU is shared out between this server and others.
+    pub fn sharing(&self) -> Sharing {
+        self.group
+            .as_ref()
+            .map_or(Sharing::Sessions, Group::sharing)
+    }
+
+    /// Looks at all its processes.
+    pub(super) fn look(&self) -> Look {
+        let mut look = Look::default();
+        for &root in &self.roots {
+            let mut family = family(root).into_iter();
+            look.supervisors.extend(family.next());
+            look.members.extend(family);
+        }
+        look
     }
 
     /// Returns every address at which a process of the tree listens.
-    pub fn listening(&mut self) -> Vec<Address> {
-        self.renew();
-        listening::addresses(&self.members)
+    pub fn listening(&self) -> Vec<Address> {
+        let look = self.look();
+        let living: Vec<i32> = look.living().map(|stat| stat.pid).collect();
+        listening::addresses(&living)
     }
 }
 
-/// The CPU times of a tree's processes at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CpuTimes(BTreeMap<i32, Duration>);
-
-impl CpuTimes {
-    /// Returns the CPU time used since an earlier moment, s. Each process is held against itself: one that has ended in
-    /// between adds nothing and takes nothing away.
-    pub fn seconds_since(&self, earlier: &Self) -> f64 {
-        let used = |(pid, time): (&i32, &Duration)| {
-            time.saturating_sub(earlier.0.get(pid).copied().unwrap_or_default())
-        };
-        self.0.iter().map(used).sum::<Duration>().as_secs_f64()
+/// Returns how the CPU is shared out between servers: by groups only if each has one.
+pub fn sharing<'a>(trees: impl IntoIterator<Item = &'a Tree>) -> Sharing {
+    let mut kinds = trees.into_iter().map(Tree::sharing);
+    let first = kinds.next().unwrap_or_default();
+    if kinds.all(|kind| kind == first) {
+        first
+    } else {
+        Sharing::Sessions
     }
-}
-
-fn cpu_of(pid: Pid) -> Option<Duration> {
-    let clock = clock_getcpuclockid(nix::unistd::Pid::from_raw(pid.as_raw_pid())).ok()?;
-    clock.now().ok().map(Duration::from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A tree whose only member is this process.
-    fn own() -> Tree {
-        let root = rustix::process::getpid();
-        Tree {
-            roots: vec![root],
-            members: vec![root],
-        }
-    }
-
     #[test]
-    fn cpu_time_grows_with_work_and_keeps_that_of_ended_threads() {
-        let tree = own();
-        let before = tree.cpu();
-        std::thread::spawn(|| {
-            (0..20_000_000_u64).fold(1, |sum, next| sum ^ std::hint::black_box(next))
-        })
-        .join()
-        .unwrap();
-        assert!(tree.cpu().seconds_since(&before) > 0.001);
-    }
-
-    #[test]
-    fn a_process_that_has_ended_takes_nothing_away() {
-        let times = |list: &[(i32, u64)]| {
-            CpuTimes(
-                list.iter()
-                    .map(|&(pid, ms)| (pid, Duration::from_millis(ms)))
-                    .collect(),
-            )
-        };
-        let earlier = times(&[(1, 100), (2, 5000)]);
-        let later = times(&[(1, 350), (3, 50)]);
-        assert!((later.seconds_since(&earlier) - 0.3).abs() < 1e-9);
+    fn servers_without_groups_of_their_own_share_by_sessions() {
+        let trees = [Tree::default(), Tree::default()];
+        assert_eq!(sharing(&trees), Sharing::Sessions);
+        assert_eq!(sharing(&[]), Sharing::Sessions);
     }
 }

@@ -9,12 +9,12 @@ use super::{Setting, client};
 use crate::error::{Error, Kind, Result};
 use crate::host;
 use crate::journal::{Client, CpuPlan, Window};
-use crate::load::{self, Counts, Expected, Running, Schedule, Target};
+use crate::load::{self, Counts, Expected, Running, Schedule, Scheduling, Target};
 use crate::matrix::{Design, Stop, Workload};
-use crate::outcome::LoadFigures;
+use crate::outcome::{LoadFigures, Resources};
 use crate::plan::SessionPlan;
 use crate::serve::Instance;
-use crate::serve::tree::{CpuTimes, Tree};
+use crate::serve::meter::Meters;
 use crate::stats::real;
 
 /// Windows on each side of the question whether CPU per answer still falls.
@@ -44,8 +44,8 @@ pub(super) struct Server {
     pub(super) load: LoadFigures,
     /// Right answers since the load began, warm-up included.
     pub(super) answers: u64,
-    /// CPU time over the measured part.
-    pub(super) cpu_seconds: f64,
+    /// What it used over the measured part.
+    pub(super) resources: Resources,
     pub(super) warmup_answers: u64,
     pub(super) steady: bool,
     /// Whether nothing is known of it: it was loaded alone, the client set the pace, and its CPU time is not known.
@@ -61,54 +61,75 @@ struct Warmup {
 /// Loads the servers as the plan has it: warms them up, then measures.
 pub(super) async fn measure(
     setting: &Setting<'_>,
-    plan: &SessionPlan,
+    (plan, index): (&SessionPlan, u32),
     up: &[&Instance],
 ) -> Result<Measured> {
     let targets: Vec<Target> = up
         .iter()
         .map(|instance| target(setting, instance))
         .collect();
-    let running = start(setting, &targets)?;
+    let schedule = schedule(setting, plan.design, index);
+    let running = start(setting, &targets, schedule)?;
     let mut watch = Watch {
         running: &running,
-        trees: up.iter().map(|instance| instance.tree.clone()).collect(),
+        meters: Meters::new(up.iter().map(|instance| &instance.tree)),
         workload: &setting.matrix.load,
         turns: turns(plan.design, up.len()),
     };
     let warmups = watch.warm_up(setting.matrix.sessions.slice).await;
-    // A server may have started its workers only under load.
-    watch.trees.iter_mut().for_each(Tree::renew);
-    let cpu = cpu_times(&watch.trees);
+    watch.meters.begin();
+    let before = running.scheduling();
     running.begin_measuring();
     let windows = watch.windows().await;
-    let cpu_seconds = cpu_between(&cpu, &cpu_times(&watch.trees));
+    let client = client_of(&running, before);
+    let resources = watch.meters.finish();
     // A server that died gives no more answers, so of such a one this is all that there were.
     let counts = running.counts();
     let loads = running.stop();
-    let servers = loads.into_iter().zip(cpu_seconds).zip(warmups).zip(counts);
-    let servers = servers.map(|(((load, cpu_seconds), warmup), counts)| Server {
+    let servers = loads.into_iter().zip(resources).zip(warmups).zip(counts);
+    let servers = servers.map(|(((load, resources), warmup), counts)| Server {
         load,
         answers: counts.answers,
-        cpu_seconds,
+        resources,
         warmup_answers: warmup.answers,
         steady: warmup.steady,
         hidden: false,
     });
-    Ok(Measured::new(servers.collect(), windows, setting.cpus))
+    Ok(Measured::new(
+        servers.collect(),
+        windows,
+        setting.cpus,
+        client,
+    ))
+}
+
+/// Returns what the client was like since `before`.
+fn client_of(running: &Running, before: Scheduling) -> Client {
+    let after = running.scheduling();
+    Client {
+        engine: running.engine().to_owned(),
+        generator_bound: false,
+        voluntary_switches: after.voluntary_switches - before.voluntary_switches,
+        involuntary_switches: after.involuntary_switches - before.involuntary_switches,
+        run_delay_seconds: after
+            .run_delay
+            .saturating_sub(before.run_delay)
+            .as_secs_f64(),
+    }
 }
 
 impl Measured {
     /// Says what the counts and the CPU times of a session mean. Pure.
-    fn new(mut servers: Vec<Server>, windows: Vec<Window>, cpus: &CpuPlan) -> Self {
+    fn new(mut servers: Vec<Server>, windows: Vec<Window>, cpus: &CpuPlan, client: Client) -> Self {
         let shares = shares(&windows, cpus);
         let loads = servers.iter().map(|server| &server.load);
         let generator_bound = client::set_the_pace((shares.0, shares.1), &windows, cpus, loads);
         if let [only] = servers.as_mut_slice() {
-            only.hidden = generator_bound && only.cpu_seconds <= 0.0;
+            only.hidden = generator_bound && only.resources.cpu_seconds <= 0.0;
         }
         let client = Client {
             generator_bound,
-            ..Client::default()
+            ..client
         };
         Self {
             servers,
@@ -119,18 +140,22 @@ impl Measured {
     }
 }
 
-fn start(setting: &Setting<'_>, targets: &[Target]) -> Result<Running> {
-    load::start(
-        &setting.matrix.load,
-        targets,
-        &setting.cpus.load,
-        Schedule::Together,
-    )
-    .map_err(|error| {
+fn start(setting: &Setting<'_>, targets: &[Target], schedule: Schedule) -> Result<Running> {
+    load::start(&setting.matrix.load, targets, &setting.cpus.load, schedule).map_err(|error| {
         Error::new(Kind::Machine, "cannot start the load")
             .because(error)
             .hint("harness doctor")
     })
+}
+
+fn schedule(setting: &Setting<'_>, design: Design, index: u32) -> Schedule {
+    match design {
+        Design::Race | Design::Solo => Schedule::Together,
+        Design::Slices => Schedule::Slices {
+            slice: setting.matrix.sessions.slice,
+            seed: u64::from(index),
+        },
+    }
 }
 
 /// Returns by how many servers the time is shared that the load takes: each is to be loaded for as long as the workload
@@ -180,18 +205,6 @@ fn shares(windows: &[Window], cpus: &CpuPlan) -> (f64, f64, f64) {
     (client, servers, stolen)
 }
 
-fn cpu_times(trees: &[Tree]) -> Vec<CpuTimes> {
-    trees.iter().map(Tree::cpu).collect()
-}
-
-fn cpu_between(earlier: &[CpuTimes], later: &[CpuTimes]) -> Vec<f64> {
-    later
-        .iter()
-        .zip(earlier)
-        .map(|(later, earlier)| later.seconds_since(earlier))
-        .collect()
-}
-
 /// Returns CPU seconds per answer between two counts; infinite or no number when there was none.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn cost(before: Counts, after: Counts, cpu_seconds: f64) -> f64 {
@@ -219,7 +232,7 @@ fn is_steady(costs: &[f64]) -> bool {
 /// Whoever looks at a load while it goes on.
 struct Watch<'a> {
     running: &'a Running,
-    trees: Vec<Tree>,
+    meters: Meters<'a>,
     workload: &'a Workload,
     /// By how many servers the time is shared.
     turns: u32,
@@ -227,17 +240,20 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Waits until every server has given enough answers and its CPU per answer has stopped falling, or the time is up.
-    async fn warm_up(&self, slice: Duration) -> Vec<Warmup> {
+    async fn warm_up(&mut self, slice: Duration) -> Vec<Warmup> {
         let deadline = host::monotonic() + self.workload.warmup_at_most * self.turns;
         let step = warmup_step(self.workload.window, slice, self.turns);
-        let mut history: Vec<Vec<f64>> = vec![Vec::new(); self.trees.len()];
         let mut last = self.read();
+        let mut history: Vec<Vec<f64>> = vec![Vec::new(); last.counts.len()];
         loop {
             tokio::time::sleep(step).await;
             let next = self.read();
-            let used = cpu_between(&last.cpu, &next.cpu);
             for (place, costs) in history.iter_mut().enumerate() {
-                costs.push(cost(last.counts[place], next.counts[place], used[place]));
+                costs.push(cost(
+                    last.counts[place],
+                    next.counts[place],
+                    next.cpu_seconds[place],
+                ));
             }
             last = next;
             let warm = warmups(&last.counts, &history, self.workload.warmup_answers);
@@ -248,7 +264,7 @@ impl Watch<'_> {
     }
 
     /// Measures window by window until the workload says that it is enough.
-    async fn windows(&self) -> Vec<Window> {
+    async fn windows(&mut self) -> Vec<Window> {
         let begun = host::monotonic();
         let (end, patience) = match self.workload.stop {
             Stop::Duration(duration) => (begun + duration * self.turns, Duration::MAX),
@@ -259,7 +275,7 @@ impl Watch<'_> {
         };
         let mut windows = Vec::new();
         let mut last = self.read();
-        let mut quiet = vec![Duration::ZERO; self.trees.len()];
+        let mut quiet = vec![Duration::ZERO; last.counts.len()];
         // A server that gives no more answers would keep a number of requests from ever being reached.
         while last.at < end
             && !self.running.finished()
@@ -283,11 +299,11 @@ impl Watch<'_> {
         windows
     }
 
-    fn read(&self) -> Reading {
+    fn read(&mut self) -> Reading {
         Reading {
             at: host::monotonic(),
             counts: self.running.counts(),
-            cpu: cpu_times(&self.trees),
+            cpu_seconds: self.meters.sample(),
             client_cpu: self.running.client_cpu(),
             stolen: host::stolen(),
         }
@@ -317,7 +333,8 @@ fn warmups(counts: &[Counts], history: &[Vec<f64>], wanted: u64) -> Vec<Warmup> 
 struct Reading {
     at: Duration,
     counts: Vec<Counts>,
-    cpu: Vec<CpuTimes>,
+    /// Of each server since the reading before, s.
+    cpu_seconds: Vec<f64>,
     client_cpu: Duration,
     stolen: Duration,
 }
@@ -333,7 +350,7 @@ impl Reading {
                 .zip(&next.counts)
                 .map(differences)
                 .collect(),
-            cpu_seconds: cpu_between(&self.cpu, &next.cpu),
+            cpu_seconds: next.cpu_seconds.clone(),
             client_cpu_seconds: next
                 .client_cpu
                 .saturating_sub(self.client_cpu)
@@ -407,11 +424,19 @@ mod tests {
         };
         let hidden = |client: f64, used: &[f64]| -> Vec<bool> {
             let server = |&cpu_seconds: &f64| Server {
-                cpu_seconds,
+                resources: Resources {
+                    cpu_seconds,
+                    ..Resources::default()
+                },
                 ..Server::default()
             };
             let servers = used.iter().map(server).collect();
-            let measured = Measured::new(servers, vec![window(client, [0.0; 2])], &cpus);
+            let measured = Measured::new(
+                servers,
+                vec![window(client, [0.0; 2])],
+                &cpus,
+                Client::default(),
+            );
             assert_eq!(measured.client.generator_bound, client > 1.9);
             measured
                 .servers

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
 use crate::host;
-use crate::journal::{CpuPlan, Launch, Launched, SessionRecord, Sharing, Window};
+use crate::journal::{CpuPlan, Launch, Launched, SessionRecord, Window};
 use crate::matrix::{Design, Matrix};
 use crate::outcome::{Gap, GapKind, LoadFigures, Sample};
 use crate::plan::SessionPlan;
-use crate::serve::{self, Instance};
+use crate::serve::{self, Instance, tree};
 use measure::{Measured, measure};
 
 /// Characters of a cell's name in the name of its log.
@@ -52,10 +52,11 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
     }
     let up: Vec<&Instance> = instances.iter().flatten().collect();
     let measured = if up.len() >= least_servers(plan.design) {
-        measure(setting, plan, &up).await?
+        measure(setting, (plan, index), &up).await?
     } else {
         Measured::default()
     };
+    let sharing = tree::sharing(up.iter().map(|instance| &instance.tree));
     let (client_share, server_share, steal_share) = measured.shares;
     let (client, mut windows) = (measured.client.clone(), measured.windows.clone());
     let (launches, counted) = finish(setting, instances, measured).await?;
@@ -74,7 +75,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
         server_share,
         steal_share,
         client,
-        sharing: Sharing::default(),
+        sharing,
     })
 }
 
@@ -169,11 +170,9 @@ async fn judge_launch(
     if let Err(gap) = instance.check_again(&start.launch).await {
         return Ok(Err(gap));
     }
-    let mut resources = instance.tree.resources();
-    resources.cpu_seconds = result.cpu_seconds;
     Ok(Ok(Sample {
         load: result.load,
-        resources,
+        resources: result.resources,
         startup_ms: instance.startup.as_secs_f64() * 1e3,
         warmup_answers: result.warmup_answers,
         steady: result.steady,

@@ -4,11 +4,13 @@
 //! written here. Nothing here knows of versions, sessions or reports.
 
 mod holm;
+mod power;
 mod rank;
 mod size;
 mod student;
 
 pub use holm::holm;
+pub use power::{Power, sd_interval, sessions_to_see};
 pub use rank::signed_rank_p;
 pub use size::{Thresholds, sessions_until};
 pub use student::{TTest, paired, quantile, two_sided_p};

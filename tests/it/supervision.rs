@@ -12,7 +12,8 @@ use crate::world::{HARNESS, World};
 
 const SOON: Duration = Duration::from_secs(20);
 
-fn shell(world: &World, line: &str) -> Spec {
+/// Returns a line for the shell, to be run in a world.
+pub(crate) fn shell(world: &World, line: &str) -> Spec {
     process::use_supervisor(HARNESS);
     let path = std::env::var("PATH").unwrap();
     Spec {
@@ -178,7 +179,8 @@ async fn a_supervisor_that_is_killed_itself_takes_its_group_along() {
     world.expect_no_process();
 }
 
-async fn wait_for(log: &Path, word: &str) {
+/// Waits until a program has said a word.
+pub(crate) async fn wait_for(log: &Path, word: &str) {
     let deadline = tokio::time::Instant::now() + SOON;
     while !std::fs::read_to_string(log)
         .unwrap_or_default()

@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     pub(super) servers: Vec<Server>,
     /// The path of each request of a round.
     pub(super) round: Vec<usize>,
-    /// Whether the requests are `HEAD`.
+    /// The method of the requests.
     pub(super) method: String,
     /// Whether a connection carries many requests.
     pub(super) keep_alive: bool,

@@ -1,40 +1,20 @@
-//! `harness doctor`: is this machine fit?
+//! What this machine is like: CPUs, limits, disk, tools.
 
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
-use super::print;
-use crate::cli::{DataFormat, DoctorArgs};
+use super::finding::{Finding, Grade, advise, finding};
 use crate::error::Result;
-use crate::exit::Exit;
 use crate::host;
 use crate::matrix::Matrix;
 use crate::process::{self, Closing, Ended, Spec};
 use crate::source;
 use crate::workplace::Workplace;
 
-/// How a finding is to be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Grade {
-    Good,
-    Note,
-    Bad,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, serde::Serialize)]
-struct Finding {
-    what: String,
-    grade: Grade,
-    found: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<&'static str>,
-}
-
-pub(super) async fn run(workplace: &Workplace, arguments: &DoctorArgs) -> Result<Exit> {
-    let mut findings = vec![
+/// Looks at everything that takes no load to find out.
+pub(super) async fn findings(workplace: &Workplace) -> Result<Vec<Finding>> {
+    Ok(vec![
         cpus()?,
         load(),
         governor(),
@@ -42,73 +22,25 @@ pub(super) async fn run(workplace: &Workplace, arguments: &DoctorArgs) -> Result
         steal().await,
         files(),
         ports(),
-    ];
-    findings.push(disk(workplace));
-    findings.push(counters());
-    findings.push(processes().await);
-    findings.push(confinement().await);
+        disk(workplace),
+        counters(),
+        processes().await,
+        confinement().await,
+    ])
+}
+
+/// Looks for the programs that builds need.
+pub(super) async fn programs(workplace: &Workplace) -> Vec<Finding> {
     let files = workplace.default_matrices().unwrap_or_default();
     let matrices: Vec<Matrix> = files
         .iter()
         .filter_map(|file| Some(workplace.matrix(file).ok()?.0))
         .collect();
+    let mut findings = Vec::new();
     for tool in tools(&matrices) {
         findings.push(tool_version(&tool, &matrices).await);
     }
-    print(&match arguments.format {
-        DataFormat::Json => serde_json::to_string_pretty(&findings).unwrap_or_default(),
-        DataFormat::Human => text(&findings),
-    })?;
-    let bad = findings.iter().any(|finding| finding.grade == Grade::Bad);
-    Ok(if bad { Exit::CannotRun } else { Exit::Done })
-}
-
-fn text(findings: &[Finding]) -> String {
-    let bad = findings
-        .iter()
-        .filter(|finding| finding.grade == Grade::Bad)
-        .count();
-    let notes = findings
-        .iter()
-        .filter(|finding| finding.grade == Grade::Note)
-        .count();
-    let verdict = match (bad, notes) {
-        (0, 0) => "This machine is fit.".to_owned(),
-        (0, notes) => format!("This machine is fit, with {notes} things to know."),
-        (bad, _) => format!("This machine is not fit: {bad} things are in the way."),
-    };
-    let line = |finding: &Finding| {
-        let grade = match finding.grade {
-            Grade::Good => "good",
-            Grade::Note => "note",
-            Grade::Bad => "BAD ",
-        };
-        let advice = finding
-            .advice
-            .map_or(String::new(), |advice| format!("\n        {advice}"));
-        format!("{grade}  {:14}  {}{advice}", finding.what, finding.found)
-    };
-    let lines: Vec<String> = findings.iter().map(line).chain([verdict]).collect();
-    lines.join(
-        "
-",
-    )
-}
-
-fn finding(what: &str, grade: Grade, found: impl Into<String>) -> Finding {
-    Finding {
-        what: what.to_owned(),
-        grade,
-        found: found.into(),
-        advice: None,
-    }
-}
-
-fn advise(mut finding: Finding, advice: &'static str) -> Finding {
-    if finding.grade != Grade::Good {
-        finding.advice = Some(advice);
-    }
-    finding
+    findings
 }
 
 fn cpus() -> Result<Finding> {
