@@ -43,7 +43,7 @@ pub(super) async fn run(
     ));
     let loaded = load(workplace, matrix, &Selected::default()).await?;
     loaded.warn(|text| progress.say(text));
-    let noise = measured(workplace, loaded, (arguments.sessions, &progress)).await?;
+    let noise = Box::pin(measured(workplace, loaded, (arguments.sessions, &progress))).await?;
     progress.finish();
     print(&match arguments.format {
         DataFormat::Json => serde_json::to_string_pretty(&noise).unwrap_or_default(),
