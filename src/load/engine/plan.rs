@@ -69,6 +69,16 @@ pub(super) struct Place {
     pub(super) script: Script,
 }
 
+/// Where a connection goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Post {
+    pub(super) target: usize,
+    /// Which of the target's addresses.
+    pub(super) address: usize,
+    /// Where in the round it begins.
+    pub(super) place: usize,
+}
+
 /// An address as the kernel takes it.
 #[derive(Debug)]
 pub(super) enum Peer {
@@ -121,6 +131,21 @@ impl Plan {
             timeout: nanoseconds(workload.timeout),
             began,
         })
+    }
+
+    /// Returns a thread's connections, one of each target in turn, so that none is opened before the others.
+    pub(super) fn posts(&self, thread: usize) -> Vec<Post> {
+        let post = |number: usize, target: usize| Post {
+            target,
+            address: number % self.servers[target].places.len(),
+            // Each begins at another place of the round, so that all paths are asked for at any time.
+            place: number * self.round.len() / self.connections % self.round.len(),
+        };
+        (thread..self.connections)
+            .step_by(self.threads)
+            .flat_map(|number| (0..self.servers.len()).map(move |target| (number, target)))
+            .map(|(number, target)| post(number, target))
+            .collect()
     }
 
     /// Returns whether a request may be sent again that a server may have seen already.
