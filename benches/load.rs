@@ -20,7 +20,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Parser;
 use clients::{Client, Mode, Seen, Trial};
-use common::Server;
+use common::{Server, busy_since};
 use harness::journal::CpuPlan;
 use harness::known::trial;
 use harness::{host, progress};
@@ -142,7 +142,7 @@ fn seen(client: Client, trial: &Trial, server: &Server, counts: bool) -> Result<
         wrong: vec![format!("{error:#}")],
         ..Seen::default()
     });
-    seen.server_busy = server.busy_since(&begun);
+    seen.server_busy = busy_since(begun);
     if let Some(before) = before {
         let given = trial::answers(trial.address)? - before;
         let unread = given.checked_sub(seen.answers);

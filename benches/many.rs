@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use common::Server;
+use common::{Server, busy_since};
 use harness::known::trial;
 use harness::outcome::LoadFigures;
 use harness::{host, load, progress};
@@ -42,7 +42,12 @@ async fn main() -> Result<()> {
     let server = Server::known(&[], &cpus.server, folder.path()).await?;
     let begun = server.now();
     let target = trial::target(server.address);
-    let running = load::start(&trial::workload(options.connections), &[target], &cpus.load)?;
+    let running = load::start(
+        &trial::workload(options.connections),
+        &[target],
+        &cpus.load,
+        load::Schedule::Together,
+    )?;
     for second in 1..=options.seconds {
         tokio::time::sleep(Duration::from_secs(1)).await;
         if second % 10 == 0 || second == options.seconds {
@@ -50,7 +55,7 @@ async fn main() -> Result<()> {
         }
     }
     let figures = running.stop().pop().context("no figures")?;
-    let busy = server.busy_since(&begun);
+    let busy = busy_since(begun);
     let given = trial::answers(server.address)?;
     report(&options, &figures, (given, busy))
 }

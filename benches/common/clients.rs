@@ -313,7 +313,12 @@ pub(crate) fn run_engine(engine: &str, child: &Child) -> Result<()> {
     }
     let mut workload = trial::workload(CONNECTIONS);
     workload.keep_alive = !child.new_connections;
-    let running = load::start(&workload, &[trial::target(child.address)], &[child.cpu])?;
+    let running = load::start(
+        &workload,
+        &[trial::target(child.address)],
+        &[child.cpu],
+        load::Schedule::Together,
+    )?;
     std::thread::sleep(Duration::from_secs(child.for_seconds));
     let figures = running.stop().pop().context("no figures")?;
     ensure!(figures.seconds > 0.0, "nothing was measured");

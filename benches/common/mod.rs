@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, ensure};
 use harness::known::KNOWN;
 use harness::process::{self, Child, Spec};
-use harness::serve::tree::{CpuTimes, Tree};
+use harness::serve::meter::Meters;
+use harness::serve::tree::Tree;
 use harness::{host, serve};
 
 /// The program under test.
@@ -20,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// A running server, pinned, that ends with this process however that ends.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    tree: Tree,
     /// Dropping it stops the server.
     _child: Child,
+    tree: Tree,
 }
 
 impl Server {
@@ -41,10 +42,11 @@ impl Server {
             ..Spec::default()
         };
         let log = folder.join("server.log");
-        let child = Child::spawn(&spec, &log, &log).await?;
+        let mut tree = Tree::new();
+        let child = tree.spawn(&spec, &log).await?;
         let child = child.map_err(|reason| anyhow!("{}: {reason}", spec.program))?;
         let begun = Instant::now();
-        while !serve::is_taken(address) {
+        while !serve::is_taken(&address.into()) {
             let said = || std::fs::read_to_string(&log).unwrap_or_default();
             ensure!(
                 begun.elapsed() < PATIENCE,
@@ -56,8 +58,8 @@ impl Server {
         }
         Ok(Self {
             address,
-            tree: Tree::below(child.root()),
             _child: child,
+            tree,
         })
     }
 
@@ -67,19 +69,19 @@ impl Server {
         Self::start(&words, cpus, folder).await
     }
 
-    /// Returns how much of its CPU it has used since the earlier moment, as a share of that time.
-    pub(crate) fn busy_since(&self, (cpu, at): &Moment) -> f64 {
-        self.tree.cpu().seconds_since(cpu) / at.elapsed().as_secs_f64()
-    }
-
-    /// Returns its CPU time so far, and when that was.
-    pub(crate) fn now(&self) -> Moment {
-        (self.tree.cpu(), Instant::now())
+    /// Returns what measures its CPU time from now on, and when that is.
+    pub(crate) fn now(&self) -> Moment<'_> {
+        (Meters::new([&self.tree]), Instant::now())
     }
 }
 
-/// CPU time so far, and when that was.
-pub(crate) type Moment = (CpuTimes, Instant);
+/// What measures CPU time from a moment on, and the moment.
+pub(crate) type Moment<'a> = (Meters<'a>, Instant);
+
+/// Returns how much of its CPU a server has used since the moment, as a share of that time.
+pub(crate) fn busy_since((mut meters, at): Moment<'_>) -> f64 {
+    meters.sample()[0] / at.elapsed().as_secs_f64()
+}
 
 /// Returns a table in Markdown.
 pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {

@@ -12,7 +12,7 @@ use harness::known::{KNOWN, trial};
 use harness::{load, progress, serve};
 use regex::Regex;
 
-use crate::common::{HARNESS, Server};
+use crate::common::{HARNESS, Server, busy_since};
 use crate::spread::median_and_range;
 
 /// Requests of the two counts, of whose difference the start of the server is no part.
@@ -124,7 +124,7 @@ fn instructions(turns: u64, requests: u32, folder: &Path) -> Result<f64> {
 /// Asks one request after the other on one connection.
 fn ask(address: SocketAddr, requests: u32) -> Result<()> {
     let begun = Instant::now();
-    while !serve::is_taken(address) {
+    while !serve::is_taken(&address.into()) {
         ensure!(begun.elapsed() < PATIENCE, "nothing listens on {address}");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -146,11 +146,17 @@ fn ask(address: SocketAddr, requests: u32) -> Result<()> {
 async fn solo(turns: u64, cpus: &CpuPlan, folder: &Path) -> Result<f64> {
     let server = Server::known(&["--turns", &turns.to_string()], &cpus.server, folder).await?;
     let workload = trial::workload(CONNECTIONS);
-    let running = load::start(&workload, &[trial::target(server.address)], &cpus.load)?;
+    let running = load::start(
+        &workload,
+        &[trial::target(server.address)],
+        &cpus.load,
+        load::Schedule::Together,
+    )?;
     tokio::time::sleep(TRIAL / 2).await;
     let (before, begun) = (trial::answers(server.address)?, server.now());
     tokio::time::sleep(TRIAL).await;
-    let (busy, seconds) = (server.busy_since(&begun), begun.1.elapsed().as_secs_f64());
+    let seconds = begun.1.elapsed().as_secs_f64();
+    let busy = busy_since(begun);
     let given = trial::answers(server.address)? - before;
     drop(running);
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

@@ -24,7 +24,12 @@ pub(crate) async fn table(cpus: &CpuPlan, folder: &Path) -> Result<String> {
         let wait = format!("--delay={delay}ms");
         let server = Server::known(&[&wait], &cpus.server, folder).await?;
         let target = trial::target(server.address);
-        let running = load::start(&trial::workload(CONNECTIONS), &[target], &cpus.load)?;
+        let running = load::start(
+            &trial::workload(CONNECTIONS),
+            &[target],
+            &cpus.load,
+            load::Schedule::Together,
+        )?;
         tokio::time::sleep(TIME).await;
         let figures = running.stop().pop().context("no figures")?;
         let latency = figures.latency;

@@ -3,6 +3,8 @@
 mod engine;
 mod http1;
 mod latency;
+#[cfg(any(test, fuzzing))]
+pub mod reading;
 pub mod tool;
 
 use std::io;

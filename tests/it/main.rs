@@ -19,6 +19,7 @@ mod hostile;
 mod interruption;
 mod known;
 mod known_server;
+mod malice;
 mod messages;
 mod orders;
 mod places;

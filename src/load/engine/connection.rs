@@ -38,8 +38,27 @@ pub(super) struct Connection {
     pub(super) free: bool,
     /// Whether this socket has given an answer before.
     reused: bool,
-    /// How long it is closed after its next failure.
-    delay: u64,
+    /// How long it is closed after a failure.
+    pub(super) delay: Delay,
+}
+
+/// How long to wait after a failure, in nanoseconds: each failure in a row doubles it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Delay(u64);
+
+impl Default for Delay {
+    fn default() -> Self {
+        Self(FIRST_DELAY)
+    }
+}
+
+impl Delay {
+    /// Returns how long to wait after another failure.
+    pub(super) fn next(&mut self) -> u64 {
+        let delay = self.0;
+        self.0 = (delay * 2).min(LONGEST_DELAY);
+        delay
+    }
 }
 
 /// What a connection is doing.
@@ -90,7 +109,7 @@ impl Connection {
             first_byte: None,
             free: false,
             reused: false,
-            delay: FIRST_DELAY,
+            delay: Delay::default(),
         }
     }
 
@@ -125,7 +144,7 @@ impl Connection {
     pub(super) fn answered(&mut self, round: usize) -> Option<Request> {
         self.first_byte = None;
         self.reused = true;
-        self.delay = FIRST_DELAY;
+        self.delay = Delay::default();
         self.pass(round)
     }
 
@@ -156,13 +175,6 @@ impl Connection {
             && self.first_byte.is_none()
             && matches!(kind, ErrorKind::Closed | ErrorKind::Reset)
     }
-
-    /// Returns how long to stay closed after a failure; each failure in a row doubles it.
-    pub(super) fn next_delay(&mut self) -> u64 {
-        let delay = self.delay;
-        self.delay = (delay * 2).min(LONGEST_DELAY);
-        delay
-    }
 }
 
 #[cfg(test)]
@@ -185,11 +197,11 @@ mod tests {
     fn delays_grow_with_each_failure_until_an_answer() {
         let mut connection = connection();
         let delays: Vec<u64> = (0..7)
-            .map(|_| connection.next_delay() / MILLISECOND)
+            .map(|_| connection.delay.next() / MILLISECOND)
             .collect();
         assert_eq!(delays, [5, 10, 20, 40, 80, 100, 100]);
         connection.answered(3);
-        assert_eq!(connection.next_delay(), FIRST_DELAY);
+        assert_eq!(connection.delay.next(), FIRST_DELAY);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod client;
 mod connection;
 mod gauge;
 mod lane;
+mod lanes;
 mod mix;
 mod pace;
 mod plan;
@@ -28,7 +29,7 @@ use std::time::Instant;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-pub(super) use client::{Done, Measured};
+pub(super) use lanes::{Done, Measured};
 use plan::Plan;
 pub(super) use shared::Shared;
 use worker::Worker;
@@ -58,13 +59,13 @@ pub(super) fn spawn_all(
 ) -> io::Result<()> {
     for (thread, &cpu) in cpus.iter().enumerate() {
         let worker = Worker::new(plan, shared, thread)?;
-        hand_over(spawn(worker, cpu)?);
+        hand_over(spawn(cpu, move || worker.run())?);
     }
     Ok(())
 }
 
 /// Starts one thread and returns when it is pinned.
-fn spawn(worker: Worker, cpu: usize) -> io::Result<JoinHandle<Done>> {
+fn spawn(cpu: usize, work: impl FnOnce() -> Done + Send + 'static) -> io::Result<JoinHandle<Done>> {
     let (tell, told) = sync_channel(1);
     let thread = thread::Builder::new()
         .name(format!("load-{cpu}"))
@@ -73,7 +74,7 @@ fn spawn(worker: Worker, cpu: usize) -> io::Result<JoinHandle<Done>> {
             let usable = pinned.is_ok();
             // The other side waits for this one message.
             drop(tell.send(pinned));
-            if usable { worker.run() } else { worker.done() }
+            if usable { work() } else { Done::default() }
         })?;
     told.recv().map_err(io::Error::other)??;
     Ok(thread)

@@ -16,9 +16,10 @@ use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 
 use super::alarm::Alarm;
-use super::client::{Client, Done, Next};
+use super::client::{Client, Next};
 use super::connection::{MILLISECOND, State};
 use super::gauge::Gauge;
+use super::lanes::Done;
 use super::plan::{Peer, Plan};
 use super::shared::Shared;
 use super::socket::{self, Sources};
@@ -98,11 +99,6 @@ impl Worker {
             self.turn(&mut events, &mut gauge);
         }
         self.shared.thread(self.thread).report(gauge.read());
-        self.done()
-    }
-
-    /// Ends the thread's part.
-    pub(super) fn done(self) -> Done {
         let now = self.now();
         self.client.done(now)
     }
