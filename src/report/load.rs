@@ -257,7 +257,7 @@ mod tests {
     fn a_load_is_told_in_the_units_of_the_known_programs() {
         let mut sample = fixture::sample(7130.0, 9.9);
         sample.load.connections_measured = 3;
-        sample.load.in_flight = 89.9;
+        sample.load.in_flight = 100.1;
         sample.load.thread_seconds = 20.0;
         insta::assert_snapshot!(shown(sample, "epoll"));
     }
