@@ -143,6 +143,12 @@ fn warning_text(run: &Run, comparison: &Comparison, warning: &Warning) -> String
         Warning::SameProgram => format!(
             "{pair}: the two programs are the same, byte for byte; only what they read when they run can make a difference."
         ),
+        Warning::SetAside { sessions: 1 } => {
+            format!("{pair}: one session lay far outside the others and does not count.")
+        }
+        Warning::SetAside { sessions } => {
+            format!("{pair}: {sessions} sessions lay far outside the others and do not count.")
+        }
         Warning::NotConfirmed => {
             format!("{pair}: the first sessions showed a step that fresh sessions did not confirm.")
         }
