@@ -1,0 +1,29 @@
+//! The calibration suite in its full form: `cargo bench --bench calibration` prints the tables of `docs/method.md`.
+//!
+//! It takes no time and needs no machine of its own: everything is simulated from fixed seeds.
+#![expect(
+    clippy::print_stdout,
+    reason = "the tables are for the person who asked"
+)]
+
+#[path = "../tests/calibration/suite/mod.rs"]
+mod suite;
+
+use suite::pairs::Tool;
+use suite::{rows, table};
+
+/// Simulated runs of each row.
+const RUNS: usize = 10_000;
+
+fn main() {
+    let mut reached = rows::alarms(RUNS, &rows::SIZES);
+    reached.extend(rows::alarms_worth_a_flag(RUNS));
+    reached.extend(rows::steps_found(RUNS));
+    reached.extend(rows::steps_found_among_spikes(RUNS));
+    reached.extend(rows::intervals_that_hold(RUNS));
+    println!("{}", table::reached(&reached));
+    println!(
+        "{}",
+        table::beside(&Tool::ALL.map(Tool::name), &rows::tools(RUNS / 10))
+    );
+}

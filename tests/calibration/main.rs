@@ -1,0 +1,62 @@
+//! The calibration suite in its fast form: few trials of each row, held to its target as far as so few can refute it.
+//!
+//! `cargo test --test calibration -- --nocapture` prints the rows; `cargo bench --bench calibration` prints them with many.
+#![expect(clippy::print_stdout, reason = "the rows are for the person who asked")]
+
+mod suite;
+mod tools;
+
+use suite::pairs::Tool;
+use suite::rows::{self, Row, Target};
+use suite::table;
+
+/// Simulated runs of each row.
+const RUNS: usize = 50;
+
+/// Returns whether the count does not refute that the target is reached: if the chance were just what it must be, a
+/// count this far on the wrong side would come for one seed in a thousand.
+fn may_hold(row: &Row) -> bool {
+    let (low, high) = row.found.interval(0.002);
+    match row.target {
+        Target::AtMost(most) => low <= most,
+        Target::AtLeast(least) => high >= least,
+        Target::Between(least, most) => high >= least && low <= most,
+        Target::Shown => true,
+    }
+}
+
+/// Asserts that no row is refuted.
+fn hold(rows: &[Row]) {
+    print!("{}", table::reached(rows));
+    for row in rows {
+        assert!(may_hold(row), "{row:?}");
+    }
+}
+
+#[test]
+fn equal_versions_raise_few_alarms() {
+    hold(&rows::alarms(RUNS, &rows::SIZES[..1]));
+    hold(&rows::alarms_worth_a_flag(RUNS));
+}
+
+#[test]
+fn steps_are_found() {
+    hold(&rows::steps_found(RUNS));
+    hold(&rows::steps_found_among_spikes(RUNS));
+}
+
+#[test]
+fn intervals_hold_the_true_effect() {
+    hold(&rows::intervals_that_hold(RUNS));
+}
+
+#[test]
+fn without_a_correction_most_runs_of_ten_equal_versions_raise_an_alarm() {
+    let tools = rows::tools(RUNS);
+    print!("{}", table::beside(&Tool::ALL.map(Tool::name), &tools));
+    let (_, normal) = &tools[0];
+    let alarms = |tool| normal[Tool::ALL.iter().position(|one| *one == tool).unwrap()];
+    // Nine pairs at 5 %: 37 % if they were independent.
+    assert!(alarms(Tool::Benchstat).interval(0.002).0 > 0.05);
+    assert!(alarms(Tool::Harness).interval(0.002).0 <= 0.05);
+}
