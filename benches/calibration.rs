@@ -21,6 +21,7 @@ fn main() {
     reached.extend(rows::steps_found(RUNS));
     reached.extend(rows::steps_found_among_spikes(RUNS));
     reached.extend(rows::intervals_that_hold(RUNS));
+    reached.extend(rows::looks(RUNS));
     println!("{}", table::reached(&reached));
     println!(
         "{}",

@@ -7,6 +7,7 @@ mod family;
 mod holm;
 mod moderate;
 mod rank;
+mod sequential;
 mod size;
 mod student;
 
@@ -14,6 +15,7 @@ pub use family::{Family, Tested};
 pub use holm::holm;
 pub use moderate::Prior;
 pub use rank::signed_rank_p;
+pub use sequential::{bounds, level_of};
 pub use size::{Thresholds, sessions_until};
 pub use student::{TTest, paired, quantile, two_sided_p};
 

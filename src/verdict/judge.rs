@@ -80,24 +80,31 @@ pub fn decide(evidence: Vec<Evidence>, rule: &Rule) -> Vec<Comparison> {
 }
 
 /// What all pairs of a run are held to.
-struct Standard<'run> {
-    rule: &'run Rule,
-    thresholds: Thresholds,
+pub(super) struct Standard<'run> {
+    pub(super) rule: &'run Rule,
+    pub(super) thresholds: Thresholds,
     family: Family,
 }
 
 impl<'run> Standard<'run> {
     fn of(evidence: &[Evidence], rule: &'run Rule) -> Self {
-        let samples = evidence.iter().map(|pair| pair.measure.as_slice());
+        Self::learn(evidence.iter().map(|pair| pair.measure.as_slice()), rule)
+    }
+
+    /// Learns from the sessions of each pair, in the order of pairs.
+    pub(super) fn learn<'sample, I>(samples: I, rule: &'run Rule) -> Self
+    where
+        I: Iterator<Item = &'sample [f64]> + Clone,
+    {
         Self {
             rule,
-            thresholds: thresholds(rule, evidence.len()),
+            thresholds: thresholds(rule, samples.clone().count()),
             family: Family::of(samples.filter(|sample| sample.len() >= LEAST_SESSIONS)),
         }
     }
 
     /// Tests sessions if there are enough to decide anything.
-    fn tested(&self, values: &[f64]) -> Option<Tested> {
+    pub(super) fn tested(&self, values: &[f64]) -> Option<Tested> {
         let tested = self.family.test(values)?;
         (values.len() >= LEAST_SESSIONS).then_some(tested)
     }
@@ -116,7 +123,9 @@ impl<'run> Standard<'run> {
     fn compare(&self, evidence: Evidence, adjusted_p: f64) -> Comparison {
         let first = self.tested(&evidence.measure);
         let adjusted_p = first.as_ref().map(|_| adjusted_p);
-        let flag = first.and_then(|first| self.flag(&first, adjusted_p?));
+        let flag = first
+            .filter(|_| adjusted_p <= Some(self.rule.alpha))
+            .and_then(|first| self.flag(&first));
         let confirmed = flag
             .filter(|_| self.rule.confirm && evidence.confirm.len() >= CONFIRM_SESSIONS)
             .map(|_| self.confirms(&evidence));
@@ -149,9 +158,9 @@ impl<'run> Standard<'run> {
         }
     }
 
-    /// Returns the verdict that the sessions held to measure call for, if they call for a flag.
-    fn flag(&self, first: &Tested, adjusted_p: f64) -> Option<Verdict> {
-        if adjusted_p > self.rule.alpha || !passes_gate(&first.kept) {
+    /// Returns the verdict that sessions which surely differ from zero call for, if they call for a flag.
+    pub(super) fn flag(&self, first: &Tested) -> Option<Verdict> {
+        if !passes_gate(&first.kept) {
             return None;
         }
         if first.test.mean <= -self.thresholds.least {
@@ -180,7 +189,7 @@ impl<'run> Standard<'run> {
     }
 
     /// Returns `same` or `unknown`.
-    fn unflagged(&self, values: &[f64]) -> Verdict {
+    pub(super) fn unflagged(&self, values: &[f64]) -> Verdict {
         let within = |tested: Tested| {
             tested
                 .test

@@ -1,7 +1,7 @@
 //! Samples → comparisons → verdicts. Pure.
 //!
 //! `state` says what is known of each cell, `evidence` turns sessions into one log ratio per session and pair, `judge`
-//! holds the rule, and `levels` fits what the table shows.
+//! holds the rule, `looks` the rule for a run that is looked at while it goes on, and `levels` fits what the table shows.
 
 mod bimodal;
 mod evidence;
@@ -9,6 +9,7 @@ mod evidence;
 pub(crate) mod fixture;
 mod judge;
 mod levels;
+mod looks;
 pub(crate) mod state;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ pub use evidence::Evidence;
 pub(crate) use evidence::cpu_per_answer;
 pub(crate) use judge::CONFIRM_SESSIONS;
 pub use judge::{decide, judge};
+pub use looks::{Decided, decided};
 
 use serde::{Deserialize, Serialize};
 

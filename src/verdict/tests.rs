@@ -574,7 +574,7 @@ fn rows_agree_with_verdicts_and_solo_trials_set_the_level() {
 }
 
 /// Makes evidence of a pair from its sessions held to measure.
-fn evidence(measure: Vec<f64>) -> Evidence {
+pub(super) fn evidence(measure: Vec<f64>) -> Evidence {
     Evidence {
         pair: Pair {
             baseline: 0,

@@ -51,6 +51,11 @@ fn intervals_hold_the_true_effect() {
 }
 
 #[test]
+fn looking_often_raises_no_more_alarms_and_ends_clear_cases_early() {
+    hold(&rows::looks(RUNS / 2));
+}
+
+#[test]
 fn without_a_correction_most_runs_of_ten_equal_versions_raise_an_alarm() {
     let tools = rows::tools(RUNS);
     print!("{}", table::beside(&Tool::ALL.map(Tool::name), &tools));

@@ -1,7 +1,7 @@
 //! What is asked, how often it came out, and what must be reached.
 
 use harness::matrix::Rule;
-use harness::verdict::{Comparison, Evidence, decide};
+use harness::verdict::{Comparison, Decided, Evidence, Verdict, decide, decided};
 
 use super::bound::Share;
 use super::noise::{Noise, Plan, Random};
@@ -201,7 +201,7 @@ pub(crate) fn intervals_that_hold(runs: usize) -> Vec<Row> {
                 alpha: 0.05 * real(plan.effects.len()),
                 ..RULE
             };
-            let mut random = Random::new(4);
+            let mut random = Random::new(4 + rows.len() as u64);
             let holds = || {
                 let judged = judged(plan.differences(&mut random), &rule);
                 let within = |(low, high)| low <= plan.effects[4] && plan.effects[4] <= high;
@@ -241,4 +241,69 @@ pub(crate) fn tools(runs: usize) -> Vec<(String, Vec<Share>)> {
         add(what, &|tool| power(tool, noise, slower, runs));
     }
     table
+}
+
+/// Sessions of each pair at most in runs that are looked at while they go on.
+const MOST: usize = 12;
+
+/// S1: runs that are looked at after 4, 6, 8, 10 and 12 sessions.
+pub(crate) fn looks(runs: usize) -> Vec<Row> {
+    let rule = Rule {
+        min_effect: 0.0,
+        ..RULE
+    };
+    let mut rows = Vec::new();
+    for (noise, most) in [
+        (Noise::Normal, 0.05),
+        (Noise::Student(3), 0.05),
+        (Noise::Spikes(3.0, 30.0), 0.05),
+        (Noise::Graded, 0.06),
+    ] {
+        let plan = Plan::null(noise, 10, MOST);
+        let mut random = Random::new(6);
+        let alarm = || {
+            looked(&plan, &rule, &mut random)
+                .iter()
+                .flatten()
+                .any(|one| one.verdict != Verdict::Same)
+        };
+        rows.push(Row {
+            line: "S1",
+            what: format!("any false alarm at any look, 10 versions, {}", noise.name()),
+            target: Target::AtMost(most),
+            found: Share::count(runs, alarm),
+        });
+    }
+    for sds in [5.0, 2.0] {
+        let plan = Plan {
+            sessions: MOST,
+            ..step(Noise::Normal, 0.01 * sds)
+        };
+        let mut random = Random::new(7);
+        let second = |one: Decided| one.sessions <= 6 && one.verdict == Verdict::Regression;
+        rows.push(Row {
+            line: "S1",
+            what: format!("{sds} sd slower found by the second look"),
+            target: if sds < 5.0 {
+                Target::Shown
+            } else {
+                Target::AtLeast(0.9)
+            },
+            found: Share::count(runs, || {
+                looked(&plan, &RULE, &mut random)[4].is_some_and(second)
+            }),
+        });
+    }
+    rows
+}
+
+/// Simulates a run and looks at it.
+fn looked(plan: &Plan, rule: &Rule, random: &mut Random) -> Vec<Option<Decided>> {
+    let pairs: Vec<Evidence> = plan
+        .differences(random)
+        .into_iter()
+        .enumerate()
+        .map(evidence)
+        .collect();
+    decided(&pairs, rule, plan.sessions)
 }
