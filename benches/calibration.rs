@@ -22,6 +22,8 @@ fn main() {
     reached.extend(rows::steps_found_among_spikes(RUNS));
     reached.extend(rows::intervals_that_hold(RUNS));
     reached.extend(rows::looks(RUNS));
+    reached.extend(rows::series_without_a_step(RUNS / 5));
+    reached.extend(rows::steps_in_series(RUNS / 5));
     println!("{}", table::reached(&reached));
     println!(
         "{}",

@@ -3,6 +3,7 @@
 //! `cargo test --test calibration -- --nocapture` prints the rows; `cargo bench --bench calibration` prints them with many.
 #![expect(clippy::print_stdout, reason = "the rows are for the person who asked")]
 
+mod published;
 mod suite;
 mod tools;
 
@@ -53,6 +54,12 @@ fn intervals_hold_the_true_effect() {
 #[test]
 fn looking_often_raises_no_more_alarms_and_ends_clear_cases_early() {
     hold(&rows::looks(RUNS / 2));
+}
+
+#[test]
+fn series_without_a_step_show_none_and_steps_are_found() {
+    hold(&rows::series_without_a_step(RUNS / 2));
+    hold(&rows::steps_in_series(RUNS)[1..]);
 }
 
 #[test]

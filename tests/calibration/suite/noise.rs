@@ -65,6 +65,18 @@ impl Random {
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
+    /// Returns normal values with variance 1, each correlated with the next.
+    pub(crate) fn series(&mut self, length: usize, correlation: f64) -> Vec<f64> {
+        let fresh = (1.0 - correlation * correlation).sqrt();
+        let mut value = self.normal();
+        let mut next = || {
+            let now = value;
+            value = correlation * value + fresh * self.normal();
+            now
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
     /// Returns a value of Student's t, scaled to variance 1.
     fn student(&mut self, freedom: usize) -> f64 {
         let squares: f64 = (0..freedom).map(|_| self.normal().powi(2)).sum();

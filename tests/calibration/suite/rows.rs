@@ -1,6 +1,7 @@
 //! What is asked, how often it came out, and what must be reached.
 
 use harness::matrix::Rule;
+use harness::stats::suspects;
 use harness::verdict::{Comparison, Decided, Evidence, Verdict, decide, decided};
 
 use super::bound::Share;
@@ -306,4 +307,62 @@ fn looked(plan: &Plan, rule: &Rule, random: &mut Random) -> Vec<Option<Decided>>
         .map(evidence)
         .collect();
     decided(&pairs, rule, plan.sessions)
+}
+
+/// Values of a series.
+const LENGTHS: [usize; 4] = [20, 50, 100, 200];
+
+/// L1: series of single values without a step in which any is suspected.
+pub(crate) fn series_without_a_step(runs: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for length in LENGTHS {
+        for (correlation, most) in [(0.0, 0.05), (0.3, 0.07), (0.6, 0.07)] {
+            for missing in [false, true] {
+                let mut random = Random::new(8);
+                let mut any = || {
+                    let series = random.series(length, correlation);
+                    let there = |value| (!missing || random.uniform() < 0.5).then_some(value);
+                    let series: Vec<Option<f64>> = series.into_iter().map(there).collect();
+                    !suspects(&series).steps.is_empty()
+                };
+                let gaps = if missing {
+                    ", half of them missing"
+                } else {
+                    ""
+                };
+                rows.push(Row {
+                    line: "L1",
+                    what: format!("any suspect among {length} values, ρ = {correlation}{gaps}"),
+                    target: Target::AtMost(most),
+                    found: Share::count(runs, &mut any),
+                });
+            }
+        }
+    }
+    rows
+}
+
+/// L2: a step of three standard deviations, with five values after it.
+pub(crate) fn steps_in_series(runs: usize) -> Vec<Row> {
+    let row = |length: usize| {
+        let mut random = Random::new(9);
+        let found = || {
+            let mut series = random.series(length, 0.0);
+            for value in &mut series[length - 5..] {
+                *value -= 3.0;
+            }
+            let series: Vec<Option<f64>> = series.into_iter().map(Some).collect();
+            suspects(&series)
+                .steps
+                .iter()
+                .any(|step| step.abs_diff(length - 5) <= 1)
+        };
+        Row {
+            line: "L2",
+            what: format!("3 sd step, 5 of {length} values after it, found within ± 1"),
+            target: Target::AtLeast(0.9),
+            found: Share::count(runs, found),
+        }
+    };
+    LENGTHS.map(row).to_vec()
 }
