@@ -10,6 +10,7 @@
 mod suite;
 
 use suite::pairs::Tool;
+use suite::series::Watch;
 use suite::{rows, table};
 
 /// Simulated runs of each row.
@@ -25,8 +26,8 @@ fn main() {
     reached.extend(rows::series_without_a_step(RUNS / 5));
     reached.extend(rows::steps_in_series(RUNS / 5));
     println!("{}", table::reached(&reached));
-    println!(
-        "{}",
-        table::beside(&Tool::ALL.map(Tool::name), &rows::tools(RUNS / 10))
-    );
+    let tools = rows::tools(RUNS / 10);
+    println!("{}", table::beside(&Tool::ALL.map(Tool::name), &tools));
+    let watches = rows::watches(RUNS / 10);
+    println!("{}", table::beside(&Watch::ALL.map(Watch::name), &watches));
 }

@@ -9,6 +9,7 @@ mod tools;
 
 use suite::pairs::Tool;
 use suite::rows::{self, Row, Target};
+use suite::series::Watch;
 use suite::table;
 
 /// Simulated runs of each row.
@@ -71,4 +72,20 @@ fn without_a_correction_most_runs_of_ten_equal_versions_raise_an_alarm() {
     // Nine pairs at 5 %: 37 % if they were independent.
     assert!(alarms(Tool::Benchstat).interval(0.002).0 > 0.05);
     assert!(alarms(Tool::Harness).interval(0.002).0 <= 0.05);
+}
+
+#[test]
+fn a_watch_that_takes_wandering_for_steps_raises_alarms() {
+    let watches = rows::watches(RUNS / 2);
+    print!("{}", table::beside(&Watch::ALL.map(Watch::name), &watches));
+    let of = |row: usize, watch| {
+        let place = Watch::ALL.iter().position(|one| *one == watch).unwrap();
+        watches[row].1[place].value()
+    };
+    // The fourth row is of series without a step whose neighbours correlate by 0.6.
+    assert!(of(3, Watch::Otava) > 3.0 * of(3, Watch::Harness));
+    // The last is a step of five sd with room on either side: all but the one that looks at single changes find it.
+    for watch in [Watch::Harness, Watch::Otava, Watch::Perfherder, Watch::Asv] {
+        assert!(of(7, watch) > 0.8, "{watch:?}");
+    }
 }

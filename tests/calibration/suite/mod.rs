@@ -3,11 +3,13 @@
 //! All of it is simulated and seeded. Each function in `rows` gives the rows of one line of the table in `docs/method.md`; the
 //! tests hold few trials of each to its target, `cargo bench --bench calibration` prints the table with many.
 
+pub(crate) mod asv;
 pub(crate) mod bound;
 pub(crate) mod noise;
 pub(crate) mod pairs;
 pub(crate) mod rank;
 pub(crate) mod rows;
+pub(crate) mod series;
 pub(crate) mod table;
 
 /// Returns a count as a real number.

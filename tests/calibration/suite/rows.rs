@@ -8,6 +8,7 @@ use super::bound::Share;
 use super::noise::{Noise, Plan, Random};
 use super::pairs::{RULE, Tool, evidence, is_flag, judged};
 use super::real;
+use super::series::Watch;
 
 /// What a share must reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -365,4 +366,35 @@ pub(crate) fn steps_in_series(runs: usize) -> Vec<Row> {
         }
     };
     LENGTHS.map(row).to_vec()
+}
+
+/// What tools that watch series do on the same ones, each by its defaults.
+pub(crate) fn watches(runs: usize) -> Vec<(String, Vec<Share>)> {
+    let mut table = Vec::new();
+    for (length, correlation) in [(50, 0.0), (100, 0.0), (100, 0.3), (100, 0.6)] {
+        let any = |watch: Watch| {
+            let mut random = Random::new(10);
+            Share::count(runs, || {
+                !watch.steps(&random.series(length, correlation)).is_empty()
+            })
+        };
+        let what = format!("any step among {length} values without one, ρ = {correlation}");
+        table.push((what, Watch::ALL.into_iter().map(any).collect()));
+    }
+    for (size, after) in [(3.0, 5), (5.0, 5), (3.0, 20), (5.0, 20)] {
+        let found = |watch: Watch| {
+            let mut random = Random::new(11);
+            Share::count(runs, || {
+                let mut series = random.series(100, 0.0);
+                for value in &mut series[100 - after..] {
+                    *value -= size;
+                }
+                let steps = watch.steps(&series);
+                steps.iter().any(|step| step.abs_diff(100 - after) <= 1)
+            })
+        };
+        let what = format!("step of {size} sd found within ± 1, {after} of 100 values after it");
+        table.push((what, Watch::ALL.into_iter().map(found).collect()));
+    }
+    table
 }
