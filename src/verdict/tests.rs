@@ -638,4 +638,23 @@ proptest! {
         prop_assert_eq!(slow.verdict, fast.verdict);
         prop_assert!((slow.effect.unwrap() - fast.effect.unwrap()).abs() < 1e-12);
     }
+
+    #[test]
+    fn the_order_of_pairs_and_the_way_round_change_nothing_but_signs(
+        sets in prop::collection::vec((prop::collection::vec(-0.02..0.02_f64, 3..13), -0.05..0.05_f64), 1..6),
+    ) {
+        let pairs = |sign: f64| -> Vec<Evidence> {
+            let values = |(noise, effect): &(Vec<f64>, f64)| noise.iter().map(|one| sign * (one + effect)).collect();
+            sets.iter().map(values).map(evidence).collect()
+        };
+        let rule = step_down().header.rule;
+        let there = decide(pairs(1.0), &rule);
+        let mut back = pairs(-1.0);
+        back.reverse();
+        for (there, back) in std::iter::zip(there, decide(back, &rule).into_iter().rev()) {
+            prop_assert_eq!(there.verdict, mirror(back.verdict));
+            prop_assert!((there.effect.unwrap() + back.effect.unwrap()).abs() < 1e-12);
+            prop_assert_eq!(there.sessions, back.sessions);
+        }
+    }
 }

@@ -13,7 +13,7 @@ use suite::series::Watch;
 use suite::table;
 
 /// Simulated runs of each row.
-const RUNS: usize = 50;
+const RUNS: usize = 30;
 
 /// Returns whether the count does not refute that the target is reached: if the chance were just what it must be, a
 /// count this far on the wrong side would come for one seed in a thousand.
@@ -54,12 +54,12 @@ fn intervals_hold_the_true_effect() {
 
 #[test]
 fn looking_often_raises_no_more_alarms_and_ends_clear_cases_early() {
-    hold(&rows::looks(RUNS / 2));
+    hold(&rows::looks(RUNS));
 }
 
 #[test]
 fn series_without_a_step_show_none_and_steps_are_found() {
-    hold(&rows::series_without_a_step(RUNS / 2));
+    hold(&rows::series_without_a_step(RUNS));
     hold(&rows::steps_in_series(RUNS)[1..]);
 }
 
@@ -76,7 +76,7 @@ fn without_a_correction_most_runs_of_ten_equal_versions_raise_an_alarm() {
 
 #[test]
 fn a_watch_that_takes_wandering_for_steps_raises_alarms() {
-    let watches = rows::watches(RUNS / 2);
+    let watches = rows::watches(RUNS / 3);
     print!("{}", table::beside(&Watch::ALL.map(Watch::name), &watches));
     let of = |row: usize, watch| {
         let place = Watch::ALL.iter().position(|one| *one == watch).unwrap();
