@@ -135,6 +135,10 @@ fn of_pair(run: &Run, comparison: &Comparison, warning: &Warning) -> Option<Stri
         Warning::SameProgram => format!(
             "{pair}: the two programs are the same, byte for byte; only what they read when they run can make a difference."
         ),
+        Warning::SetAside { sessions } => format!(
+            "{pair}: {} far outside the others, set aside.",
+            count(*sessions, "session")
+        ),
         Warning::NotConfirmed => {
             format!("{pair}: the first sessions showed a step that fresh sessions did not confirm.")
         }
