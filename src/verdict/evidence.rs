@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::signs::signs;
 use super::state::{is_client_bound, launches, sample, solo_samples};
 use super::{Metric, Warning};
-use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord};
+use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord, Sharing};
 use crate::matrix::Design;
 use crate::outcome::Sample;
 use crate::stats::{median, paired, real};
@@ -219,13 +219,22 @@ fn unequal_shares(run: &Run, pair: &Pair, measured: &[&Meeting<'_>]) -> Option<W
         Some(cell) => Warning::Waits { cell },
         None => Warning::UnfairRace {
             difference,
-            threads: threads(measured),
+            threads: threads(measured).filter(|_| is_shared_by_threads(run)),
         },
     })
 }
 
-/// Returns how many threads the two servers usually had, where the numbers differ: the kernel shares CPU time out between
-/// threads.
+/// Returns whether the kernel may have shared CPU time out between threads in any race: with control groups it does not.
+fn is_shared_by_threads(run: &Run) -> bool {
+    let by_threads = |session: &SessionRecord| session.sharing == Sharing::Sessions;
+    let mut races = run
+        .sessions
+        .iter()
+        .filter(|session| session.design == Design::Race);
+    races.any(by_threads)
+}
+
+/// Returns how many threads the two servers usually had, where the numbers differ.
 fn threads(measured: &[&Meeting<'_>]) -> Option<(u64, u64)> {
     let usual = |of: fn(&Meeting<'_>) -> u64| {
         let mut counts: Vec<u64> = measured.iter().map(|meeting| of(meeting)).collect();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::fixture::{NOISE, fail, measure, race, run, sample, session, solo, window};
 use super::signs::signs;
 use super::*;
-use crate::journal::{Built, Launched, Purpose, Run};
+use crate::journal::{Built, Launched, Purpose, Run, Sharing};
 use crate::matrix::{Compare, Design, Rule};
 use crate::outcome::GapKind;
 use crate::version::Order;
@@ -348,6 +348,14 @@ fn a_server_that_got_more_cpu_time_is_judged_by_cpu_time_per_answer() {
     };
     assert!((difference - 1.0 / 3.0).abs() < 1e-12);
     assert_eq!(threads, Some((11, 12)));
+    for session in &mut run.sessions {
+        session.sharing = Sharing::CgroupV2;
+    }
+    let by_groups = &only(&run).warnings[0];
+    assert!(
+        matches!(by_groups, Warning::UnfairRace { threads: None, .. }),
+        "threads are no reason then: {by_groups:?}"
+    );
 }
 
 #[test]
