@@ -383,7 +383,7 @@ impl Client {
     }
 
     /// Ends the thread's part.
-    pub(super) fn done(self, now: u64) -> Done {
+    pub(super) fn done(mut self, now: u64) -> Done {
         let since =
             |connection: &Connection| Some((connection.target, connection.waiting_since()?));
         self.lanes

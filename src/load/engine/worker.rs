@@ -26,6 +26,9 @@ use super::socket::{self, Sources};
 use crate::load::latency::nanoseconds;
 use crate::outcome::ErrorKind;
 
+/// What moves the bytes.
+pub(super) const NAME: &str = "epoll";
+
 /// The longest sleep: how late a thread may notice that it is to measure or to end.
 const TICK: u64 = 5 * MILLISECOND;
 /// How old the reported CPU time may be.

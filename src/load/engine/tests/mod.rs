@@ -1,8 +1,10 @@
 //! The engine against tiny real servers, each named by what it does.
 
+mod http2;
 mod manners;
 mod rates;
 mod splits;
+mod tls;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
