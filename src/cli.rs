@@ -42,7 +42,7 @@ pub enum Verb {
     Check(CheckArgs),
     /// Make the report again from a journal.
     Report(ReportArgs),
-    /// Show the build or server log of a cell.
+    /// Show the build or server log of a cell, or the figures of its loads.
     Log(LogArgs),
     /// Accept a known gap, so that it is no news; without a cell, list those that are accepted.
     Ack(AckArgs),
@@ -210,6 +210,13 @@ pub struct LogArgs {
     /// Which log: the newest of any kind by default.
     #[arg(long, value_enum)]
     pub of: Option<LogOf>,
+    /// In place of a log: what every load of it in the newest run gave, in the units of `http_load`, `ab`, `wrk`
+    /// and `httpbench`.
+    #[arg(long, conflicts_with = "of")]
+    pub load: bool,
+    /// How the figures are written to stdout.
+    #[arg(long, value_enum, default_value_t, requires = "load")]
+    pub format: DataFormat,
 }
 
 /// Whose log.

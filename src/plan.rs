@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use rand::SeedableRng;
 use rand::seq::{IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use crate::journal::{Built, Purpose, Run, SessionRecord};
@@ -35,6 +35,8 @@ pub struct SessionPlan {
     pub design: Design,
     /// The cells, in the order in which they are launched.
     pub cells: Vec<usize>,
+    /// What every order inside the session is drawn from.
+    pub seed: u64,
 }
 
 /// One thing that could be measured next.
@@ -113,6 +115,7 @@ fn draw(tasks: Vec<Task>, random: &mut Pcg64) -> Option<SessionPlan> {
         purpose: task.purpose,
         design: task.design,
         cells,
+        seed: random.random(),
     })
 }
 
@@ -555,6 +558,7 @@ mod tests {
                 purpose: Purpose::Measure,
                 design: Design::Solo,
                 cells: vec![0],
+                seed: 0,
             };
             hold(&mut run, &plan, &mut |_| outcomes.next().flatten());
             assert_eq!(give_up(&run, 0), None);
@@ -580,6 +584,8 @@ mod tests {
         };
         assert_eq!(orders(1), orders(1));
         assert_ne!(orders(1), orders(2));
+        let seeds: BTreeSet<u64> = orders(1).iter().map(|plan| plan.seed).collect();
+        assert_eq!(seeds.len(), orders(1).len(), "each session has its own");
     }
 
     /// Returns a launch's fate by chance: fails with `percent` %.

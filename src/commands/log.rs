@@ -1,20 +1,24 @@
-//! `harness log CELL`: the build or server log of a cell.
+//! `harness log CELL`: the build or server log of a cell, or the figures of its loads.
 
 use std::path::PathBuf;
 
 use super::{print, report};
 use crate::build;
-use crate::cli::{LogArgs, LogOf};
+use crate::cli::{DataFormat, LogArgs, LogOf};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::journal::{self, Built, Launched, Run};
 use crate::outcome::Gap;
 use crate::progress;
+use crate::report::{Load, loads};
 use crate::workplace::Workplace;
 
 pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
     let (matrix, name) = report::matrix_of(workplace, arguments.matrix.as_deref())?;
     let run = report::journal_of(workplace, Some(&matrix)).and_then(|path| journal::read(&path));
+    if arguments.load {
+        return show_loads(&run?, arguments);
+    }
     let built = build::newest_log(&workplace.cache(), &name, &arguments.cell);
     let log = match (&run, &built) {
         // A build that no run has come to yet.
@@ -52,6 +56,30 @@ pub(super) fn run(workplace: &Workplace, arguments: &LogArgs) -> Result<Exit> {
             .iter()
             .for_each(|advice| progress::line(advice));
     }
+    Ok(Exit::Done)
+}
+
+/// Prints what came of each load of a cell.
+fn show_loads(run: &Run, arguments: &LogArgs) -> Result<Exit> {
+    let id = &arguments.cell;
+    let cell = run.header.cells.iter().position(|cell| cell.id == *id);
+    let cell = cell.ok_or_else(|| unknown(run, id, "log --load"))?;
+    let loads = loads(run, cell);
+    if loads.is_empty() {
+        return Err(Error::new(
+            Kind::Configuration,
+            format!("{id} was not loaded in {}", run.header.run),
+        )
+        .because("it was not built, or the run has not come to it yet")
+        .hint(format!("harness log '{id}'")));
+    }
+    print(&match arguments.format {
+        DataFormat::Json => serde_json::to_string_pretty(&loads).unwrap_or_default(),
+        DataFormat::Human => {
+            let texts: Vec<String> = loads.iter().map(Load::text).collect();
+            texts.join("\n")
+        }
+    })?;
     Ok(Exit::Done)
 }
 

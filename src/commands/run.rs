@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::host;
 use crate::journal::{self, Header, Journal, MatrixFacts, Record, Run, SCHEMA, Summary};
 use crate::live::{self, Live};
+use crate::load::tool;
 use crate::matrix::{Design, Matrix, Stop};
 use crate::pipeline::{self, Recorder};
 use crate::process;
@@ -265,7 +266,7 @@ async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> 
         matrix: matrix_facts(workplace, loaded),
         workload: matrix.load.clone(),
         check: matrix.check.clone(),
-        workload_key: workload_key(matrix),
+        workload_key: workload_key(matrix, &generator(matrix).await?),
         sessions: matrix.sessions,
         rule: matrix.verdict,
         machine,
@@ -308,8 +309,20 @@ fn command_line() -> Vec<String> {
     words
 }
 
+/// Returns what sends the requests, with its version. Another program must be there before anything is built.
+async fn generator(matrix: &Matrix) -> Result<String> {
+    let Some(program) = tool::program(matrix.load.manner.tool) else {
+        return Ok(format!("native {}", env!("CARGO_PKG_VERSION")));
+    };
+    let found = tool::run::find(program).await?;
+    if let Some(note) = &found.note {
+        progress::line(&format!("note: {note}"));
+    }
+    Ok(found.engine)
+}
+
 /// Returns the hash of load, check and generator: results with different keys are never compared.
-fn workload_key(matrix: &Matrix) -> String {
+fn workload_key(matrix: &Matrix, generator: &str) -> String {
     let facts = BTreeMap::from([
         (
             "load",
@@ -319,7 +332,7 @@ fn workload_key(matrix: &Matrix) -> String {
             "check",
             serde_json::to_string(&matrix.check).unwrap_or_default(),
         ),
-        ("generator", format!("native {}", env!("CARGO_PKG_VERSION"))),
+        ("generator", generator.to_owned()),
     ]);
     hash(&format!("{facts:?}"))
 }

@@ -12,8 +12,15 @@ use crate::matrix::Workload;
 const MAX_HEAD: usize = 64 * 1024;
 /// The most header lines of a head.
 const MAX_HEADERS: usize = 128;
+/// A head no longer than this is remembered; for longer ones comparing saves less than they take.
+const KEPT_HEAD: usize = 4096;
+/// The most interim answers before an answer.
+const MAX_INTERIM: u8 = 16;
 /// The longest chunk-size line, in bytes.
 const MAX_CHUNK_LINE: u16 = 4096;
+/// The most memory of a parser, in bytes: what it gathers may have room for as much again.
+#[cfg(any(test, fuzzing))]
+pub(crate) const MOST_KEPT: usize = 2 * (MAX_HEAD + KEPT_HEAD);
 /// What every head begins with.
 const PREFIX: &[u8] = b"HTTP/1.";
 
@@ -53,6 +60,8 @@ pub(crate) struct Parser {
     head: Vec<u8>,
     /// What the current answer's head says.
     current: Head,
+    /// Interim answers so far in front of the current one.
+    interim: u8,
     /// The current answer's body so far.
     body: Body,
     /// The last head that came in one piece: a server mostly repeats it byte for byte, and comparing is cheaper than
@@ -159,6 +168,7 @@ impl Parser {
             state: State::Head,
             head: Vec::new(),
             current: nothing,
+            interim: 0,
             body: Body::NOTHING,
             known: Vec::new(),
             known_head: nothing,
@@ -168,8 +178,14 @@ impl Parser {
     /// Forgets an unfinished answer: the next byte begins a new one.
     pub(crate) fn reset(&mut self) {
         self.state = State::Head;
-        self.head.clear();
+        self.forget_head();
+        self.interim = 0;
         self.body = Body::NOTHING;
+    }
+
+    fn forget_head(&mut self) {
+        self.head.clear();
+        self.head.shrink_to(KEPT_HEAD);
     }
 
     /// Reads the next piece and returns the answer if it is whole now, after which the parser awaits the next one.
@@ -202,6 +218,21 @@ impl Parser {
         matches!(self.state, State::UntilClose).then(|| self.complete())
     }
 
+    /// Returns how much memory it has, in bytes.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn kept(&self) -> usize {
+        self.head.capacity() + self.known.capacity()
+    }
+
+    /// Returns how long the body of the unfinished answer is at least: what has come, and what is promised.
+    pub(crate) fn least_length(&self) -> u64 {
+        let promised = match self.state {
+            State::Length(left) | State::Chunked(Chunk::Data(left)) => left,
+            State::Head | State::Chunked(_) | State::UntilClose => 0,
+        };
+        self.body.length.saturating_add(promised)
+    }
+
     fn complete(&mut self) -> Answer {
         let answer = Answer {
             status: self.current.status,
@@ -229,10 +260,12 @@ impl Parser {
     }
 
     fn remember(&mut self, bytes: &[u8], head: Head) {
-        self.known.clear();
-        self.known.extend_from_slice(bytes);
-        self.known_head = head;
         self.current = head;
+        if bytes.len() <= KEPT_HEAD {
+            self.known.clear();
+            self.known.extend_from_slice(bytes);
+            self.known_head = head;
+        }
     }
 
     /// Adds to a head that comes in pieces, and reads it when its end is there.
@@ -255,7 +288,7 @@ impl Parser {
             Some((length, head)) if length == end => self.current = head,
             Some(_) | None => return Err(Malformed),
         }
-        self.head.clear();
+        self.forget_head();
         Ok(Some(end - before))
     }
 
@@ -265,7 +298,11 @@ impl Parser {
         self.state = match self.current.framing {
             // Nobody asked for another protocol, so 101 is no interim answer here.
             _ if status < 100 || status == 101 => return Err(Malformed),
-            _ if status < 200 => State::Head,
+            _ if status < 200 && self.interim == MAX_INTERIM => return Err(Malformed),
+            _ if status < 200 => {
+                self.interim += 1;
+                State::Head
+            }
             _ if self.head_request || status == 204 || status == 304 => State::Length(0),
             Framing::Length(length) => State::Length(length),
             Framing::Chunked => State::Chunked(Chunk::Size { size: 0, line: 0 }),
@@ -327,7 +364,9 @@ fn read_head(bytes: &[u8]) -> Result<Option<(usize, Head)>, Malformed> {
     }
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut []);
-    let config = httparse::ParserConfig::default();
+    let mut config = httparse::ParserConfig::default();
+    // RFC 9112, section 5.2, has a client read them.
+    config.allow_obsolete_multiline_headers_in_responses(true);
     let parsed = config.parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
     let Ok(httparse::Status::Complete(length)) = parsed else {
         return Ok(None);
@@ -341,30 +380,39 @@ fn read_head(bytes: &[u8]) -> Result<Option<(usize, Head)>, Malformed> {
 /// Draws from the headers what decides the answer's end and the connection's.
 fn understand(response: &httparse::Response<'_, '_>) -> Result<Head, Malformed> {
     let mut length = None;
-    let mut last_coding = None;
+    let mut codings = Vec::new();
     let mut close = false;
     let mut keep_alive = false;
     for header in response.headers.iter() {
         if header.name.eq_ignore_ascii_case("content-length") {
             length = Some(content_length(header.value, length)?);
         } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-            last_coding = tokens(header.value).last().or(last_coding);
+            codings.extend(tokens(header.value));
         } else if header.name.eq_ignore_ascii_case("connection") {
             close |= tokens(header.value).any(|token| token.eq_ignore_ascii_case(b"close"));
             keep_alive |=
                 tokens(header.value).any(|token| token.eq_ignore_ascii_case(b"keep-alive"));
         }
     }
-    let framing = match (last_coding, length) {
-        (Some(coding), _) if coding.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
-        (None, Some(length)) => Framing::Length(length),
-        (Some(_), _) | (None, None) => Framing::UntilClose,
-    };
+    let modern = response.version == Some(1);
+    // HTTP/1.0 has no codings: whoever sends one may mean anything by what follows.
+    let lasting = modern || (keep_alive && codings.is_empty());
     Ok(Head {
         status: response.code.ok_or(Malformed)?,
-        keep_alive: !close && (keep_alive || response.version == Some(1)),
-        framing,
+        keep_alive: !close && lasting,
+        framing: framing(&codings, length)?,
     })
+}
+
+/// Returns how the body's end is found. A coding says more than a length (RFC 9112, section 6.3).
+fn framing(codings: &[&[u8]], length: Option<u64>) -> Result<Framing, Malformed> {
+    let is_chunked = |coding: &&&[u8]| coding.eq_ignore_ascii_case(b"chunked");
+    match (codings.last().filter(is_chunked), length) {
+        (Some(_), _) if codings.iter().filter(is_chunked).count() > 1 => Err(Malformed),
+        (Some(_), _) => Ok(Framing::Chunked),
+        (None, Some(length)) if codings.is_empty() => Ok(Framing::Length(length)),
+        (None, _) => Ok(Framing::UntilClose),
+    }
 }
 
 /// Returns the elements of a comma-separated header value.
@@ -537,56 +585,15 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::Duration;
 
-    use proptest::prelude::*;
-
     use super::*;
+    use crate::load::reading::{Reading, read_pieces};
     use crate::matrix::{Manner, Stop};
 
     /// What bodies should be in these tests.
     const EXPECTED: Option<&[u8]> = Some(b"abc");
 
-    /// What a parser makes of a connection's bytes: the answers, then how it ended.
-    #[derive(Debug, PartialEq, Eq)]
-    struct Reading {
-        answers: Vec<Answer>,
-        malformed: bool,
-        /// The answer that the end of the connection completed.
-        at_close: Option<Answer>,
-    }
-
-    fn read_pieces<'a>(method: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
-        let mut parser = Parser::new(method);
-        let mut answers = Vec::new();
-        for mut piece in pieces {
-            loop {
-                match parser.feed(piece, EXPECTED) {
-                    Ok(Some(whole)) => {
-                        answers.push(whole.answer);
-                        piece = &piece[whole.used..];
-                        if piece.is_empty() {
-                            break;
-                        }
-                    }
-                    Ok(None) => break,
-                    Err(Malformed) => {
-                        return Reading {
-                            answers,
-                            malformed: true,
-                            at_close: None,
-                        };
-                    }
-                }
-            }
-        }
-        Reading {
-            answers,
-            malformed: false,
-            at_close: parser.finish(),
-        }
-    }
-
     fn read(bytes: &[u8]) -> Reading {
-        read_pieces("GET", [bytes])
+        read_pieces("GET", EXPECTED, [bytes])
     }
 
     fn read_one(text: &str) -> Answer {
@@ -696,6 +703,8 @@ mod tests {
         ));
         assert!(!keeps("1.0", ""));
         assert!(keeps("1.0", "Connection: Keep-Alive\r\n"));
+        let coded = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+        assert!(!read_one(coded).keep_alive);
     }
 
     #[test]
@@ -772,6 +781,9 @@ mod tests {
             assert!(is_malformed(&format!("{chunked}{chunks}")), "{chunks:?}");
         }
         assert!(!is_malformed(&format!("{chunked}FFFFFFFFFFFFFFFF\r\n")));
+        let twice =
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert!(is_malformed(twice));
     }
 
     #[test]
@@ -786,6 +798,32 @@ mod tests {
     }
 
     #[test]
+    fn interim_answers_without_end_are_malformed() {
+        let after = |count: u8| {
+            let interim = "HTTP/1.1 102 Processing\r\n\r\n".repeat(usize::from(count));
+            format!("{interim}HTTP/1.1 204 No Content\r\n\r\n")
+        };
+        let twice = after(MAX_INTERIM).repeat(2);
+        assert_eq!(
+            read(twice.as_bytes()).answers.len(),
+            2,
+            "each may have so many"
+        );
+        assert!(is_malformed(&after(MAX_INTERIM + 1)));
+    }
+
+    #[test]
+    fn folded_header_lines_are_read_as_one() {
+        let answer = read_one(
+            "HTTP/1.1 200 OK\r\nConnection: foo,\r\n close\r\nContent-Length:\r\n\t2\r\n\r\nab",
+        );
+        assert_eq!((answer.body_length, answer.keep_alive), (2, false));
+        assert!(is_malformed(
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 2\r\n\r\nab"
+        ));
+    }
+
+    #[test]
     fn answers_that_never_have_a_body_end_with_their_head() {
         let promised = "Content-Length: 5\r\n\r\n";
         assert_eq!(
@@ -794,7 +832,7 @@ mod tests {
         );
         assert_eq!(read_one("HTTP/1.1 304 Not Modified\r\n\r\n").body_length, 0);
         let text = format!("HTTP/1.1 200 OK\r\n{promised}");
-        let reading = read_pieces("HEAD", [text.as_bytes()]);
+        let reading = read_pieces("HEAD", EXPECTED, [text.as_bytes()]);
         assert_eq!(reading.answers.len(), 1);
         assert_eq!(
             (
@@ -885,7 +923,36 @@ mod tests {
             (whole.answer.body_length, whole.used),
             (length, piece.len())
         );
-        assert_eq!(parser.head.capacity(), 0);
+        assert_eq!(parser.kept(), head.len());
+    }
+
+    #[test]
+    fn a_length_is_known_before_the_body_has_come() {
+        let least = |text: &str| {
+            let mut parser = Parser::new("GET");
+            assert_eq!(parser.feed(text.as_bytes(), None), Ok(None), "{text:?}");
+            parser.least_length()
+        };
+        assert_eq!(least("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n"), 0);
+        assert_eq!(least("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"), 9);
+        assert_eq!(least("HTTP/1.1 200 OK\r\n\r\nab"), 2);
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n";
+        assert_eq!(least(chunked), 2);
+        assert_eq!(least(&format!("{chunked}3\r\n")), 5);
+        let enormous = format!("{chunked}ffffffffffffffff\r\n");
+        assert_eq!(least(&enormous), u64::MAX);
+    }
+
+    #[test]
+    fn long_heads_leave_no_memory_behind() {
+        let padding = "x".repeat(MAX_HEAD / 2);
+        let text = format!("HTTP/1.1 200 OK\r\nA: {padding}\r\nContent-Length: 2\r\n\r\nab");
+        let mut parser = Parser::new("GET");
+        for piece in text.as_bytes().chunks(1000) {
+            assert!(parser.feed(piece, None).is_ok());
+        }
+        assert!(parser.feed(text.as_bytes(), None).unwrap().is_some());
+        assert!(parser.kept() <= 2 * KEPT_HEAD, "{}", parser.kept());
     }
 
     #[test]
@@ -956,103 +1023,5 @@ mod tests {
             "127.0.0.1:80",
         );
         assert_eq!(text, "GET /a?b=c HTTP/1.1\r\nhost: example.org\r\n\r\n");
-    }
-
-    /// Header lines, right and wrong, that the parser takes notice of.
-    fn header() -> impl Strategy<Value = &'static str> {
-        prop::sample::select(vec![
-            "Content-Length: 3\r\n",
-            "Content-Length: 7\r\n",
-            "Content-Length: x\r\n",
-            "Transfer-Encoding: chunked\r\n",
-            "Transfer-Encoding: gzip\r\n",
-            "Connection: close\r\n",
-            "Date: now\n",
-            "Bad Name: x\r\n",
-        ])
-    }
-
-    /// Status lines and bodies, right and wrong.
-    fn answer() -> impl Strategy<Value = String> {
-        let status = prop::sample::select(vec![
-            "HTTP/1.1 200 OK\r\n",
-            "HTTP/1.0 200 OK\n",
-            "HTTP/1.1 100 Continue\r\n",
-            "HTTP/1.1 204 No Content\r\n",
-            "HTTP/1.1 2x0\r\n",
-            "\r\nHTTP/1.1 200 OK\r\n",
-        ]);
-        let body = prop::sample::select(vec![
-            "",
-            "abc",
-            "abd",
-            "abcdefg",
-            "3\r\nabc\r\n0\r\n\r\n",
-            "1;x\r\na\r\n2 \r\nbc\r\n0\r\nA: b\r\n\r\n",
-            "3\r\nabcd\r\n",
-        ]);
-        let headers = prop::collection::vec(header(), 0..3);
-        (
-            status,
-            headers,
-            prop::sample::select(vec!["\r\n", "\n", ""]),
-            body,
-        )
-            .prop_map(|(status, headers, end, body)| {
-                format!("{status}{}{end}{body}", headers.concat())
-            })
-    }
-
-    /// Cuts bytes at any places.
-    fn cut(bytes: &[u8], mut places: Vec<usize>) -> Vec<&[u8]> {
-        for place in &mut places {
-            *place %= bytes.len() + 1;
-        }
-        places.extend([0, bytes.len()]);
-        places.sort_unstable();
-        places
-            .windows(2)
-            .map(|ends| &bytes[ends[0]..ends[1]])
-            .collect()
-    }
-
-    fn deterministic() -> ProptestConfig {
-        ProptestConfig {
-            failure_persistence: None,
-            rng_seed: prop::test_runner::RngSeed::Fixed(7),
-            cases: 2000,
-            ..ProptestConfig::default()
-        }
-    }
-
-    proptest! {
-        #![proptest_config(deterministic())]
-
-        #[test]
-        fn any_split_of_the_bytes_reads_the_same(
-            answers in prop::collection::vec(answer(), 1..4),
-            places in prop::collection::vec(any::<usize>(), 0..12),
-        ) {
-            let text = answers.concat();
-            let whole = read(text.as_bytes());
-            prop_assert_eq!(&read_pieces("GET", cut(text.as_bytes(), places)), &whole);
-            prop_assert_eq!(&read_pieces("GET", text.as_bytes().chunks(1)), &whole);
-        }
-
-        #[test]
-        fn any_split_of_spoiled_bytes_reads_the_same(
-            answers in prop::collection::vec(answer(), 1..4),
-            spoiled in prop::collection::vec((any::<usize>(), any::<u8>()), 1..4),
-            places in prop::collection::vec(any::<usize>(), 0..12),
-        ) {
-            let mut bytes = answers.concat().into_bytes();
-            for (place, byte) in spoiled {
-                let place = place % bytes.len();
-                bytes[place] = byte;
-            }
-            let whole = read(&bytes);
-            prop_assert_eq!(&read_pieces("GET", cut(&bytes, places)), &whole);
-            prop_assert_eq!(&read_pieces("GET", bytes.chunks(1)), &whole);
-        }
     }
 }

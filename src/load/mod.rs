@@ -1,8 +1,11 @@
-//! The load: epoll threads of its own that drive several servers at once. Edge.
+//! The load: epoll threads of its own that drive several servers at once, or another program. Edge.
 
 mod engine;
 mod http1;
 mod latency;
+#[cfg(any(test, fuzzing))]
+pub mod reading;
+pub mod tool;
 
 use std::io;
 use std::panic::resume_unwind;

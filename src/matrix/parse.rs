@@ -574,6 +574,70 @@ reason = "its buffers are broken"
     }
 
     #[test]
+    fn what_another_program_cannot_do_is_reported() {
+        const SOLO: &str = "[sessions]\ndesign = \"solo\"\n";
+        for (load, key, tool) in [
+            ("tool = \"wrk\"\nrequests = 500\n", "load.requests", "wrk"),
+            (
+                "tool = \"wrk\"\nduration = \"1500ms\"\n",
+                "load.duration",
+                "wrk",
+            ),
+            ("tool = \"wrk\"\nmethod = \"HEAD\"\n", "load.method", "wrk"),
+            ("tool = \"ab\"\ntimeout = \"500ms\"\n", "load.timeout", "ab"),
+            ("tool = \"ab\"\nrequests = 99\n", "load.requests", "ab"),
+            (
+                "tool = \"hey\"\nprotocol = \"http/2\"\n",
+                "load.protocol",
+                "hey",
+            ),
+            (
+                "tool = \"h2load\"\nkeep_alive = false\n",
+                "load.keep_alive",
+                "h2load",
+            ),
+            (
+                "tool = \"h2load\"\ntimeout = \"5s\"\n",
+                "load.timeout",
+                "h2load",
+            ),
+            ("tool = \"http_load\"\n", "load.keep_alive", "http_load"),
+            (
+                "tool = \"hey\"\n[check]\nstatus = 404\n",
+                "check.status",
+                "hey",
+            ),
+            (
+                "tool = \"oha\"\n[check]\nsame_body = true\n",
+                "check.same_body",
+                "oha",
+            ),
+        ] {
+            let expected = format!("`{key}` is nothing that `{tool}` can do");
+            assert_eq!(
+                heads(&format!("[load]\n{load}{SOLO}")),
+                [expected],
+                "{load}"
+            );
+        }
+        for load in [
+            "tool = \"wrk\"\nkeep_alive = false\n",
+            "tool = \"ab\"\nrequests = 100\n",
+            "tool = \"hey\"\nduration = \"1500ms\"\n",
+            "tool = \"oha\"\nprotocol = \"http/2\"\nstreams = 4\n",
+            "tool = \"h2load\"\nprotocol = \"http/2\"\ntls = true\n",
+            "tool = \"http_load\"\nkeep_alive = false\n",
+        ] {
+            assert!(
+                !small(&format!("[load]\n{load}{SOLO}"))
+                    .load
+                    .manner
+                    .is_plain()
+            );
+        }
+    }
+
+    #[test]
     fn the_default_of_a_key_may_hang_on_another() {
         assert_eq!(small("").title, "hyper");
         assert_eq!(small("[load]\npath = \"/x\"\n").ready.path, "/x");

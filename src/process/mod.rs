@@ -112,6 +112,8 @@ pub struct Child {
     group: Option<Pid>,
     started: Duration,
     end: Option<Ended>,
+    /// CPU time of the program and what it waited for, once it has ended.
+    cpu: Duration,
 }
 
 impl Child {
@@ -209,7 +211,11 @@ impl Child {
     /// Waits until the program has ended and nothing of it is left. The wait may be given up and taken up again.
     pub async fn ended(&mut self) -> Ended {
         if self.end.is_none() {
-            let ended = match next_report(&mut self.reports).await {
+            let report = next_report(&mut self.reports).await;
+            if let Some(Report::Ended { cpu_ns, .. }) = report {
+                self.cpu = Duration::from_nanos(cpu_ns);
+            }
+            let ended = match report {
                 Some(Report::Ended {
                     over: Some(limit), ..
                 }) => Ended::OverLimit(limit),
@@ -258,29 +264,38 @@ impl Drop for Child {
 
 /// Runs a program to its end or deadline, with stdout and stderr appended to `log`, and leaves no process of its tree.
 pub async fn run(spec: &Spec, log: &Path, deadline: Duration) -> Result<Ended> {
-    run_with(spec, (log, log), deadline).await
+    let (ended, _) = run_with(spec, (log, log), deadline).await?;
+    Ok(ended)
 }
 
 /// Runs a short program to its end or deadline and returns what it said; leaves no process of its tree.
 ///
 /// One that says far too much is ended, as what it said is kept in memory.
 pub async fn capture(spec: &Spec, deadline: Duration) -> Result<Captured> {
+    let (captured, _) = capture_with_cpu(spec, deadline).await?;
+    Ok(captured)
+}
+
+/// Does so and returns the CPU time that it used as well; none of one that was killed.
+pub async fn capture_with_cpu(spec: &Spec, deadline: Duration) -> Result<(Captured, Duration)> {
     let mut spec = spec.clone();
     spec.limits.log_bytes.get_or_insert(CAPTURED_AT_MOST);
     let cannot = |error| Error::new(Kind::Machine, "cannot make a temporary file").because(error);
     let stdout = tempfile::NamedTempFile::new().map_err(cannot)?;
     let stderr = tempfile::NamedTempFile::new().map_err(cannot)?;
-    let ended = run_with(&spec, (stdout.path(), stderr.path()), deadline).await?;
+    let output = (stdout.path(), stderr.path());
+    let (ended, cpu) = run_with(&spec, output, deadline).await?;
     let text = |path: &Path| {
         std::fs::read(path)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .map_err(cannot)
     };
-    Ok(Captured {
+    let captured = Captured {
         ended,
         stdout: text(stdout.path())?,
         stderr: text(stderr.path())?,
-    })
+    };
+    Ok((captured, cpu))
 }
 
 /// Returns what a tool says of its version, its first line; none if it is not there.
@@ -340,14 +355,17 @@ async fn closing() -> Closing {
     }
 }
 
-async fn run_with(spec: &Spec, output: (&Path, &Path), deadline: Duration) -> Result<Ended> {
+async fn run_with(
+    spec: &Spec,
+    output: (&Path, &Path),
+    deadline: Duration,
+) -> Result<(Ended, Duration)> {
     let mut child = match Child::spawn(spec, output.0, output.1).await? {
         Ok(child) => child,
-        Err(reason) => return Ok(Ended::NotStarted(reason)),
+        Err(reason) => return Ok((Ended::NotStarted(reason), Duration::ZERO)),
     };
-    Ok(tokio::time::timeout(deadline, child.ended())
-        .await
-        .unwrap_or(Ended::TimedOut))
+    let ended = tokio::time::timeout(deadline, child.ended()).await;
+    Ok((ended.unwrap_or(Ended::TimedOut), child.cpu))
 }
 
 fn start_supervisor() -> Result<Child> {
@@ -382,6 +400,7 @@ fn start_supervisor() -> Result<Child> {
         group: None,
         started: Duration::ZERO,
         end: None,
+        cpu: Duration::ZERO,
     })
 }
 

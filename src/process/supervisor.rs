@@ -15,6 +15,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use rustix::thread::CpuSet;
 use rustix::time::{ClockId, clock_gettime};
@@ -61,11 +63,13 @@ pub(super) enum Report {
     Started { pid: i32, at_ns: u64 },
     /// It could not be started, because of itself or (a full disk, no memory) because of the machine.
     NotStarted { reason: String, machine: bool },
-    /// It ended, and so did everything below it; `over` is the limit that it was ended for.
+    /// It ended, and so did everything below it; `over` is the limit that it was ended for, `cpu_ns` the CPU time of
+    /// all that was waited for.
     Ended {
         code: Option<i32>,
         signal: Option<i32>,
         over: Option<Limit>,
+        cpu_ns: u64,
     },
 }
 
@@ -337,8 +341,17 @@ impl Watch {
             code: self.status.and_then(WaitStatus::exit_status),
             signal: self.status.and_then(WaitStatus::terminating_signal),
             over: self.over,
+            cpu_ns: cpu_of_children(),
         }
     }
+}
+
+/// Returns the CPU time of the processes below this one that have ended, ns.
+fn cpu_of_children() -> u64 {
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0, |usage| {
+        let microseconds = usage.user_time() + usage.system_time();
+        u64::try_from(microseconds.num_microseconds()).unwrap_or(0) * 1000
+    })
 }
 
 /// Reaps every process that ends below this one, for as long as there are any.

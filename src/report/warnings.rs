@@ -10,7 +10,7 @@ use crate::verdict::{Comparison, Judgement, Metric, Sign, Warning};
 use crate::version::Cell;
 
 /// What it means that answers take some 40 ms while nobody is busy.
-pub(crate) const DELAYED_ACK: &str = "many answers take 40 to 44 ms while servers and load are idle. That is how long TCP holds an \
+pub(crate) const DELAYED_ACK: &str = "many answers take 40 to 48 ms while servers and load are idle. That is how long TCP holds an \
      acknowledgement back: the server writes an answer in two pieces and waits for the client's acknowledgement of the first \
      (Nagle's algorithm); TCP_NODELAY on the server mends it, or writing the answer in one piece.";
 
@@ -134,6 +134,10 @@ fn of_pair(run: &Run, comparison: &Comparison, warning: &Warning) -> Option<Stri
         ),
         Warning::SameProgram => format!(
             "{pair}: the two programs are the same, byte for byte; only what they read when they run can make a difference."
+        ),
+        Warning::SetAside { sessions } => format!(
+            "{pair}: {} far outside the others, set aside.",
+            count(*sessions, "session")
         ),
         Warning::NotConfirmed => {
             format!("{pair}: the first sessions showed a step that fresh sessions did not confirm.")

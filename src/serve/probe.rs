@@ -4,11 +4,12 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::Response;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::task::JoinSet;
 
 use crate::address::Address;
 use crate::dial::{self, Channel};
@@ -17,6 +18,10 @@ use crate::tls;
 
 /// Bodies longer than this are wrong whatever is in them: the probe keeps the body in memory.
 const LONGEST_BODY: usize = 64 << 20;
+/// Where the body is known, what is longer than it and than this is not read to its end to see that it is wrong.
+const LONGEST_WRONG_BODY: usize = 64 << 10;
+/// The most bytes that are read ahead, and the longest head. hyper looks at all of them before it lets a time-out pass.
+const READ_AHEAD: usize = 64 << 10;
 
 /// What came back from one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +51,8 @@ pub async fn ask(
     check: &Check,
     timeout: Duration,
 ) -> Result<Answer, Trouble> {
-    let answer = match tokio::time::timeout(timeout, fetch(address, path, workload)).await {
+    let answer = fetch(address, path, workload, longest_body(check));
+    let answer = match tokio::time::timeout(timeout, answer).await {
         Ok(answer) => answer?,
         Err(_) => return Err(Trouble::NoAnswer(format!("no answer within {timeout:?}"))),
     };
@@ -56,25 +62,40 @@ pub async fn ask(
     }
 }
 
-async fn fetch(address: &Address, path: &str, workload: &Workload) -> Result<Answer, Trouble> {
-    let no_answer = |error: &dyn std::error::Error| Trouble::NoAnswer(whole(error));
-    let request = dial::request(workload, path, address).map_err(|error| no_answer(&error))?;
+/// Returns the length above which a body is wrong whatever is in it.
+fn longest_body(check: &Check) -> usize {
+    let exact = check.body.as_ref();
+    exact.map_or(LONGEST_BODY, |body| body.len().max(LONGEST_WRONG_BODY))
+}
+
+async fn fetch(
+    address: &Address,
+    path: &str,
+    workload: &Workload,
+    longest: usize,
+) -> Result<Answer, Trouble> {
+    let no_answer = |error: hyper::Error| Trouble::NoAnswer(whole(&error));
+    let request =
+        dial::request(workload, path, address).map_err(|error| Trouble::NoAnswer(whole(&error)))?;
     let channel = TokioIo::new(open(address, workload).await?);
-    let answer = match workload.manner.protocol {
+    match workload.manner.protocol {
         Protocol::Http1 => {
-            let (mut sender, connection) = http1::handshake(channel)
+            let (mut sender, connection) = http1::Builder::new()
+                .max_buf_size(READ_AHEAD)
+                // RFC 9112, section 5.2, has a client read them.
+                .allow_obsolete_multiline_headers_in_responses(true)
+                .handshake(channel)
                 .await
-                .map_err(|error| no_answer(&error))?;
-            exchange(sender.send_request(request), connection).await
+                .map_err(no_answer)?;
+            exchange(sender.send_request(request), connection, longest).await
         }
         Protocol::Http2 => {
             let (mut sender, connection) = http2::handshake(TokioExecutor::new(), channel)
                 .await
-                .map_err(|error| no_answer(&error))?;
-            exchange(sender.send_request(request), connection).await
+                .map_err(no_answer)?;
+            exchange(sender.send_request(request), connection, longest).await
         }
-    };
-    answer.map_err(|error| no_answer(error.as_ref()))
+    }
 }
 
 async fn open(address: &Address, workload: &Workload) -> Result<Box<dyn Channel>, Trouble> {
@@ -104,20 +125,27 @@ async fn open(address: &Address, workload: &Workload) -> Result<Box<dyn Channel>
 async fn exchange(
     response: impl Future<Output = hyper::Result<Response<Incoming>>>,
     connection: impl Future<Output = hyper::Result<()>> + Send + 'static,
-) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
-    let connection = tokio::spawn(connection);
-    let read = async {
-        let response = response.await?;
-        let status = response.status().as_u16();
-        let body = Limited::new(response.into_body(), LONGEST_BODY).collect();
-        Ok(Answer {
-            status,
-            body: body.await?.to_bytes(),
-        })
-    };
-    let answer = read.await;
-    connection.abort();
-    answer
+    longest: usize,
+) -> Result<Answer, Trouble> {
+    // Dropped, also at a time-out, the set ends the connection: a server that goes on sending would keep it busy.
+    let mut driver = JoinSet::new();
+    driver.spawn(connection);
+    let response = response
+        .await
+        .map_err(|error| Trouble::NoAnswer(whole(&error)))?;
+    let status = response.status().as_u16();
+    let body = Limited::new(response.into_body(), longest).collect().await;
+    let body = body.map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            Trouble::Wrong(format!("a body of more than {longest} bytes"))
+        } else {
+            Trouble::NoAnswer(whole(error.as_ref()))
+        }
+    })?;
+    Ok(Answer {
+        status,
+        body: body.to_bytes(),
+    })
 }
 
 /// Returns an error with its chain of causes on one line.

@@ -57,9 +57,9 @@ fn hidden_by_the_client() -> Gap {
     Gap::new(GapKind::GeneratorBound, cause).with_hint(Some(hint.to_owned()))
 }
 
+/// A server that lets time pass has stalled; one that does anything else fails each request in a way of its own.
 fn no_answer(load: &LoadFigures) -> Gap {
-    let wrong = count(load, ErrorKind::BadStatus) + count(load, ErrorKind::BadLength);
-    let kind = if wrong > 0 {
+    let kind = if count(load, ErrorKind::Timeout) * 2 < load.failed() {
         GapKind::Errors
     } else {
         GapKind::Stalled
@@ -174,10 +174,23 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_a_stall_and_wrong_answers_are_errors() {
+    fn silence_is_a_stall_and_all_other_failures_are_errors() {
         assert_eq!(kind(&figures(0, &[]), None, 0.0), Some(GapKind::Stalled));
-        let wrong = figures(0, &[(ErrorKind::BadStatus, 9)]);
-        assert_eq!(kind(&wrong, None, 0.0), Some(GapKind::Errors));
+        let late = figures(0, &[(ErrorKind::Timeout, 9)]);
+        assert_eq!(kind(&late, None, 0.0), Some(GapKind::Stalled));
+        for failure in [
+            ErrorKind::BadStatus,
+            ErrorKind::Malformed,
+            ErrorKind::Reset,
+            ErrorKind::Short,
+        ] {
+            let wrong = figures(0, &[(failure, 9), (ErrorKind::Timeout, 1)]);
+            assert_eq!(
+                kind(&wrong, None, 0.0),
+                Some(GapKind::Errors),
+                "{failure:?}"
+            );
+        }
     }
 
     #[test]

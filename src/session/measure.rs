@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{Setting, client};
+use super::{Setting, client, tool};
 use crate::error::{Error, Kind, Result};
 use crate::host;
 use crate::journal::{Client, CpuPlan, Window};
+use crate::load::tool::program;
 use crate::load::{self, Counts, Expected, Running, Schedule, Scheduling, Target};
 use crate::matrix::{Design, Stop, Workload};
-use crate::outcome::{LoadFigures, Resources};
+use crate::outcome::{Gap, LoadFigures, Resources};
 use crate::plan::SessionPlan;
 use crate::serve::Instance;
 use crate::serve::meter::Meters;
@@ -50,6 +51,8 @@ pub(super) struct Server {
     pub(super) steady: bool,
     /// Whether nothing is known of it: it was loaded alone, the client set the pace, and its CPU time is not known.
     pub(super) hidden: bool,
+    /// Why its figures do not count, where another program that sent the requests cannot be believed.
+    pub(super) gap: Option<Gap>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,15 +64,17 @@ struct Warmup {
 /// Loads the servers as the plan has it: warms them up, then measures.
 pub(super) async fn measure(
     setting: &Setting<'_>,
-    (plan, index): (&SessionPlan, u32),
+    plan: &SessionPlan,
     up: &[&Instance],
 ) -> Result<Measured> {
+    if let Some(program) = program(setting.matrix.load.manner.tool) {
+        return tool::measure(setting, up[0], program).await;
+    }
     let targets: Vec<Target> = up
         .iter()
         .map(|instance| target(setting, instance))
         .collect();
-    let schedule = schedule(setting, plan.design, index);
-    let running = start(setting, &targets, schedule)?;
+    let running = start(setting, plan, &targets)?;
     let mut watch = Watch {
         running: &running,
         meters: Meters::new(up.iter().map(|instance| &instance.tree)),
@@ -94,6 +99,7 @@ pub(super) async fn measure(
         warmup_answers: warmup.answers,
         steady: warmup.steady,
         hidden: false,
+        gap: None,
     });
     Ok(Measured::new(
         servers.collect(),
@@ -120,7 +126,12 @@ fn client_of(running: &Running, before: Scheduling) -> Client {
 
 impl Measured {
     /// Says what the counts and the CPU times of a session mean. Pure.
-    fn new(mut servers: Vec<Server>, windows: Vec<Window>, cpus: &CpuPlan, client: Client) -> Self {
+    pub(super) fn new(
+        mut servers: Vec<Server>,
+        windows: Vec<Window>,
+        cpus: &CpuPlan,
+        client: Client,
+    ) -> Self {
         let shares = shares(&windows, cpus);
         let loads = servers.iter().map(|server| &server.load);
         let generator_bound = client::set_the_pace((shares.0, shares.1), &windows, cpus, loads);
@@ -140,22 +151,19 @@ impl Measured {
     }
 }
 
-fn start(setting: &Setting<'_>, targets: &[Target], schedule: Schedule) -> Result<Running> {
+fn start(setting: &Setting<'_>, plan: &SessionPlan, targets: &[Target]) -> Result<Running> {
+    let schedule = match plan.design {
+        Design::Race | Design::Solo => Schedule::Together,
+        Design::Slices => Schedule::Slices {
+            slice: setting.matrix.sessions.slice,
+            seed: plan.seed,
+        },
+    };
     load::start(&setting.matrix.load, targets, &setting.cpus.load, schedule).map_err(|error| {
         Error::new(Kind::Machine, "cannot start the load")
             .because(error)
             .hint("harness doctor")
     })
-}
-
-fn schedule(setting: &Setting<'_>, design: Design, index: u32) -> Schedule {
-    match design {
-        Design::Race | Design::Solo => Schedule::Together,
-        Design::Slices => Schedule::Slices {
-            slice: setting.matrix.sessions.slice,
-            seed: u64::from(index),
-        },
-    }
 }
 
 /// Returns by how many servers the time is shared that the load takes: each is to be loaded for as long as the workload

@@ -7,6 +7,7 @@
 mod client;
 mod fault;
 mod measure;
+mod tool;
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
     }
     let up: Vec<&Instance> = instances.iter().flatten().collect();
     let measured = if up.len() >= least_servers(plan.design) {
-        measure(setting, (plan, index), &up).await?
+        measure(setting, plan, &up).await?
     } else {
         Measured::default()
     };
@@ -162,9 +163,12 @@ async fn judge_launch(
     if fault::is_clients(&result.load) {
         return Err(client_failed(&result.load));
     }
-    let failed = result.load.failed() > 0;
+    let failed = result.load.failed() > 0 || result.gap.is_some();
     let ended = instance.has_ended(&start.launch, failed).await;
-    if let Some(gap) = fault::under_load(&result, ended, &setting.matrix.load) {
+    // A server that has died is a better reason than what another program made of that.
+    let doubted = result.gap.clone().filter(|_| ended.is_none());
+    let fault = || fault::under_load(&result, ended, &setting.matrix.load);
+    if let Some(gap) = doubted.or_else(fault) {
         return Ok(Err(gap));
     }
     if let Err(gap) = instance.check_again(&start.launch).await {

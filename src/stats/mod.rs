@@ -3,15 +3,23 @@
 //! Distributions come from statrs; what it lacks or has wrong (exact rank tests, a t quantile to full precision) is
 //! written here. Nothing here knows of versions, sessions or reports.
 
+mod family;
 mod holm;
+mod moderate;
 mod power;
 mod rank;
+mod segment;
+mod sequential;
 mod size;
 mod student;
 
+pub use family::{Family, Tested};
 pub use holm::holm;
+pub use moderate::Prior;
 pub use power::{Power, sd_interval, sessions_to_see};
 pub use rank::signed_rank_p;
+pub use segment::{Suspects, suspects};
+pub use sequential::{bounds, level_of};
 pub use size::{Thresholds, sessions_until};
 pub use student::{TTest, paired, quantile, two_sided_p};
 

@@ -34,13 +34,13 @@ pub fn sessions_to_see(change: f64, sd: f64, wanted: &Power) -> Option<u32> {
 /// Returns the chance that the paired t test finds a change, by the normal approximation of the noncentral t distribution
 /// (Abramowitz and Stegun 26.7.10).
 fn chance_of_significance(change: f64, sd: f64, (sessions, level): (usize, f64)) -> f64 {
-    let freedom = sessions - 1;
+    let freedom = real(sessions - 1);
     let (t, shift) = (
         quantile(level, freedom),
         change * real(sessions).sqrt() / sd,
     );
-    let scale = (1.0 + t * t / (2.0 * real(freedom))).sqrt();
-    normal((shift - t * (1.0 - 1.0 / (4.0 * real(freedom)))) / scale)
+    let scale = (1.0 + t * t / (2.0 * freedom)).sqrt();
+    normal((shift - t * (1.0 - 1.0 / (4.0 * freedom))) / scale)
 }
 
 /// Returns the chance that a normal value is below; of no number none.

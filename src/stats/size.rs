@@ -1,6 +1,6 @@
 //! How many more sessions a question would take.
 
-use super::{TTest, real, two_sided_p};
+use super::{TTest, real};
 
 /// More sessions than this nobody waits for.
 const MOST: usize = 999;
@@ -38,10 +38,8 @@ pub fn sessions_until(test: &TTest, thresholds: &Thresholds) -> Option<u32> {
 /// Returns whether `more` sessions of the same kind would flag the pair or call it the same.
 fn decides(test: &TTest, more: usize, thresholds: &Thresholds) -> bool {
     let count = test.count + more;
-    let longer = TTest { count, ..*test };
-    let t = test.mean * real(count).sqrt() / test.sd;
-    let flagged =
-        test.mean.abs() >= thresholds.least && two_sided_p(t, count - 1) <= thresholds.level;
+    let longer = TTest::new(test.mean, test.sd, count, test.freedom + real(more));
+    let flagged = test.mean.abs() >= thresholds.least && longer.p <= thresholds.level;
     flagged || longer.within(thresholds.level, thresholds.margin)
 }
 

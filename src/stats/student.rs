@@ -1,8 +1,11 @@
 //! The paired t test.
 
-use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
+use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 use super::{mean, real, sd};
+
+/// From this many degrees of freedom on, t is taken as normal: the two differ by less than a part in 100,000.
+const NORMAL_FROM: f64 = 1e7;
 
 /// What a paired t test found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,6 +16,8 @@ pub struct TTest {
     pub sd: f64,
     /// How many differences.
     pub count: usize,
+    /// Degrees of freedom of the standard deviation: those of its own, and what other samples add to them.
+    pub freedom: f64,
     /// The statistic; infinite when the differences are all equal and not zero.
     pub t: f64,
     /// Two-sided p.
@@ -26,21 +31,27 @@ pub fn paired(differences: &[f64]) -> Option<TTest> {
         return None;
     }
     let count = differences.len();
-    let t = if mean == 0.0 {
-        0.0
-    } else {
-        mean * real(count).sqrt() / sd
-    };
-    Some(TTest {
-        mean,
-        sd,
-        count,
-        t,
-        p: two_sided_p(t, count - 1),
-    })
+    Some(TTest::new(mean, sd, count, real(count - 1)))
 }
 
 impl TTest {
+    /// Tests a mean against zero.
+    pub(super) fn new(mean: f64, sd: f64, count: usize, freedom: f64) -> Self {
+        let t = if mean == 0.0 {
+            0.0
+        } else {
+            mean * real(count).sqrt() / sd
+        };
+        Self {
+            mean,
+            sd,
+            count,
+            freedom,
+            t,
+            p: two_sided_p(t, freedom),
+        }
+    }
+
     /// Returns the standard error of the mean.
     pub fn standard_error(&self) -> f64 {
         self.sd / real(self.count).sqrt()
@@ -48,7 +59,7 @@ impl TTest {
 
     /// Returns the interval that misses the true mean with chance `alpha`.
     pub fn interval(&self, alpha: f64) -> (f64, f64) {
-        let half = quantile(alpha, self.count - 1) * self.standard_error();
+        let half = quantile(alpha, self.freedom) * self.standard_error();
         (self.mean - half, self.mean + half)
     }
 
@@ -60,12 +71,21 @@ impl TTest {
 }
 
 /// Returns the chance that |t| is at least this great with that many degrees of freedom; 1 of no degrees.
-pub fn two_sided_p(t: f64, freedom: usize) -> f64 {
-    match StudentsT::new(0.0, 1.0, real(freedom)) {
-        Ok(_) if t.is_nan() => 1.0,
-        Ok(_) if t.is_infinite() => 0.0,
-        Ok(distribution) => 2.0 * distribution.sf(t.abs()),
-        Err(_) => 1.0,
+pub fn two_sided_p(t: f64, freedom: f64) -> f64 {
+    if t.is_nan() || freedom.is_nan() || freedom <= 0.0 {
+        1.0
+    } else if t.is_infinite() {
+        0.0
+    } else {
+        2.0 * upper_tail(t.abs(), freedom)
+    }
+}
+
+/// Returns the chance that t is at least this great; `freedom` must be more than 0.
+fn upper_tail(t: f64, freedom: f64) -> f64 {
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(distribution) if freedom < NORMAL_FROM => distribution.sf(t),
+        Ok(_) | Err(_) => Normal::standard().sf(t),
     }
 }
 
@@ -73,16 +93,24 @@ pub fn two_sided_p(t: f64, freedom: usize) -> f64 {
 /// between 0 and 1.
 ///
 /// The quantile of statrs is good to about three digits far out, so it is only where Newton's method begins.
-pub fn quantile(alpha: f64, freedom: usize) -> f64 {
-    let Ok(distribution) = StudentsT::new(0.0, 1.0, real(freedom)) else {
-        return f64::INFINITY;
-    };
-    if !(alpha > 0.0 && alpha < 1.0) {
+pub fn quantile(alpha: f64, freedom: f64) -> f64 {
+    if freedom.is_nan() || freedom <= 0.0 || !(alpha > 0.0 && alpha < 1.0) {
         return f64::INFINITY;
     }
-    let mut value = -distribution.inverse_cdf(alpha / 2.0);
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(distribution) if freedom < NORMAL_FROM => refined(alpha / 2.0, &distribution),
+        Ok(_) | Err(_) => refined(alpha / 2.0, &Normal::standard()),
+    }
+}
+
+/// Returns the value that a symmetric distribution exceeds with chance `tail`.
+fn refined<D>(tail: f64, distribution: &D) -> f64
+where
+    D: Continuous<f64, f64> + ContinuousCDF<f64, f64>,
+{
+    let mut value = -distribution.inverse_cdf(tail);
     for _ in 0..8 {
-        let step = (distribution.sf(value) - alpha / 2.0) / distribution.pdf(value);
+        let step = (distribution.sf(value) - tail) / distribution.pdf(value);
         value += step;
         if step.abs() <= 1e-14 * value.abs() {
             break;
@@ -114,10 +142,10 @@ mod tests {
         // One degree: tan(π(½ − α/2)). Two degrees: u √(2 / (1 − u²)) with u = 1 − α.
         for alpha in [0.5, 0.05, 0.05 / 9.0, 1e-5] {
             let one = (std::f64::consts::PI * (0.5 - alpha / 2.0)).tan();
-            assert_close(quantile(alpha, 1), one, 1e-9);
+            assert_close(quantile(alpha, 1.0), one, 1e-9);
             let u: f64 = 1.0 - alpha;
             let two = u * (2.0 / (1.0 - u * u)).sqrt();
-            assert_close(quantile(alpha, 2), two, 1e-9);
+            assert_close(quantile(alpha, 2.0), two, 1e-9);
         }
     }
 
@@ -132,15 +160,15 @@ mod tests {
     #[test]
     fn one_difference_is_no_test() {
         assert_eq!(paired(&[0.5]), None);
-        assert!(quantile(0.05, 0).is_infinite());
-        assert!(quantile(0.0, 5).is_infinite());
+        assert!(quantile(0.05, 0.0).is_infinite());
+        assert!(quantile(0.0, 5.0).is_infinite());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn the_quantile_inverts_the_tail(alpha in 1e-7..0.99_f64, freedom in 1_usize..400) {
+        fn the_quantile_inverts_the_tail(alpha in 1e-7..0.99_f64, freedom in 1.0..400.0_f64) {
             let back = two_sided_p(quantile(alpha, freedom), freedom);
             prop_assert!((back / alpha - 1.0).abs() < 1e-9, "{alpha} came back as {back}");
         }

@@ -24,17 +24,17 @@ const ALIKE: f64 = 0.05;
 
 /// What the sessions say of one pair, as log ratios of speed: candidate − baseline.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Evidence {
+pub struct Evidence {
     /// The pair.
-    pub(crate) pair: Pair,
+    pub pair: Pair,
     /// The number that decides.
-    pub(crate) metric: Metric,
+    pub metric: Metric,
     /// One value for each session held to measure.
-    pub(crate) measure: Vec<f64>,
+    pub measure: Vec<f64>,
     /// One value for each session held to confirm.
-    pub(crate) confirm: Vec<f64>,
+    pub confirm: Vec<f64>,
     /// What a reader should know.
-    pub(crate) warnings: Vec<Warning>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Two samples that may be held against each other: of one race, or the k-th solo trials of each.

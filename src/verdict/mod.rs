@@ -1,7 +1,8 @@
 //! Samples → comparisons → verdicts. Pure.
 //!
 //! `state` says what is known of each cell, `signs` what its figures give away, `evidence` turns sessions into one log
-//! ratio per session and pair, `judge` holds the rule, and `levels` fits what the table shows.
+//! ratio per session and pair, `judge` holds the rule, `looks` the rule for a run that is looked at while it goes on, and
+//! `levels` fits what the table shows.
 
 mod bimodal;
 mod evidence;
@@ -9,14 +10,17 @@ mod evidence;
 pub(crate) mod fixture;
 mod judge;
 mod levels;
+mod looks;
 pub(crate) mod signs;
 pub(crate) mod state;
 #[cfg(test)]
 mod tests;
 
+pub use evidence::Evidence;
 pub(crate) use evidence::cpu_per_answer;
 pub(crate) use judge::CONFIRM_SESSIONS;
-pub use judge::judge;
+pub use judge::{decide, judge};
+pub use looks::{Decided, decided};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,13 +62,13 @@ pub struct Comparison {
     pub metric: Metric,
     /// The conclusion.
     pub verdict: Verdict,
-    /// Mean log ratio over sessions; none when there are none.
+    /// Mean log ratio over the sessions that count; none when there are none.
     pub effect: Option<f64>,
     /// Interval of the effect at the level adjusted for the number of pairs.
     pub interval: Option<(f64, f64)>,
     /// p after Holm's correction over all pairs of the run.
     pub adjusted_p: Option<f64>,
-    /// Standard deviation of the sessions' log ratios.
+    /// Standard deviation of the sessions' log ratios, moderated by all pairs of the run.
     pub sd: Option<f64>,
     /// Sessions that count.
     pub sessions: usize,
@@ -122,6 +126,11 @@ pub enum Warning {
     Bimodal {
         /// The cell.
         cell: usize,
+    },
+    /// Sessions lay so far outside the others that they do not count.
+    SetAside {
+        /// Sessions.
+        sessions: usize,
     },
     /// A step was flagged by the first sessions and not confirmed by fresh ones.
     NotConfirmed,

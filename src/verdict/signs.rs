@@ -16,8 +16,8 @@ const ENOUGH_ANSWERS: u64 = 500;
 /// … and over this many times the 99th percentile of latency, so that what began before the measured part weighs little.
 const ENOUGH_TIME: f64 = 50.0;
 
-/// An acknowledgement that TCP holds back comes after 40 ms, at the next turn of a clock of 250 Hz, ms.
-const HELD_BACK: std::ops::Range<f64> = 39.0..45.0;
+/// An acknowledgement that TCP holds back comes after 40 ms, at one of the next turns of a clock of 250 Hz, ms.
+const HELD_BACK: std::ops::Range<f64> = 39.0..49.0;
 
 /// Nobody is busy who uses less than this share of the CPU.
 const IDLE: f64 = 0.5;
@@ -257,6 +257,8 @@ mod tests {
     fn answers_of_forty_milliseconds_while_nobody_is_busy_wait_for_an_acknowledgement() {
         // Node 0.10.32 over 50 connections, from a journal without the 95th percentile.
         assert!(waits([44.0, 44.1, 44.2, 0.0, 47.6], (0.02, 0.05)));
+        // The same on a busier machine, a turn of the clock later.
+        assert!(waits([48.04, 48.1, 52.0, 52.0, 52.0], (0.01, 0.01)));
         // One answer in five waits.
         assert!(waits([0.3, 0.4, 40.1, 41.0, 41.2], (0.1, 0.2)));
         assert!(waits([0.3, 0.4, 40.1, 0.0, 41.2], (0.1, 0.2)));
@@ -267,7 +269,7 @@ mod tests {
         assert!(!waits([44.0; 5], (0.02, 0.99)), "the server is busy");
         assert!(!waits([44.0; 5], (0.99, 0.05)), "the client is busy");
         assert!(!waits([1.0, 12.0, 25.0, 39.5, 60.0], (0.1, 0.1)));
-        assert!(!waits([50.0; 5], (0.1, 0.1)));
+        assert!(!waits([50.1; 5], (0.1, 0.1)));
         assert!(!waits([0.0; 5], (0.1, 0.1)));
     }
 

@@ -17,7 +17,7 @@ const EXPECTED: [(&str, &str); 15] = [
     ("dies_under_load", "load: crashed"),
     ("stalls_under_load", "load: stalled"),
     ("errors_under_load", "load: errors"),
-    ("wrong_body_later", "check: wrong-answer"),
+    ("wrong_body_later", "load: errors"),
     ("ignores_sigterm", "measured"),
     ("forks_a_child", "measured"),
     ("steady_again", "measured"),

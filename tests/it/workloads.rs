@@ -9,11 +9,14 @@ fn run_with(load: &str, more: &str) -> Vec<serde_json::Value> {
     std::fs::write(&file, text.replace("duration = \"400ms\"", load)).unwrap();
     let ended = world.run(&["run", "faults.toml"]);
     assert!(matches!(ended.code, Some(0 | 1 | 125)), "{ended:?}");
-    let sessions = world
-        .records("faults")
-        .into_iter()
-        .filter(|record| record["record"] == "session");
-    sessions.collect()
+    sessions(&world)
+}
+
+fn sessions(world: &World) -> Vec<serde_json::Value> {
+    let records = world.records("faults").into_iter();
+    records
+        .filter(|record| record["record"] == "session")
+        .collect()
 }
 
 fn samples(sessions: &[serde_json::Value]) -> Vec<serde_json::Value> {
@@ -151,11 +154,7 @@ fn a_server_on_all_addresses_finds_its_port_free_after_many_connections() {
     );
     let ended = world.run(&["run", "faults.toml"]);
     assert!(matches!(ended.code, Some(0 | 1 | 125)), "{ended:?}");
-    let sessions = world
-        .records("faults")
-        .into_iter()
-        .filter(|record| record["record"] == "session");
-    let sessions: Vec<_> = sessions.collect();
+    let sessions = sessions(&world);
     assert_eq!(sessions.len(), 5, "no launch had to be repeated");
     assert!(
         samples(&sessions).iter().all(serde_json::Value::is_object),
@@ -208,4 +207,59 @@ fn every_path_of_a_mix_is_checked_before_the_load() {
         told.iter().all(|told| ended.stdout.contains(told)),
         "{ended:?}"
     );
+}
+
+#[test]
+fn a_server_whose_answers_wait_for_an_acknowledgement_is_told_why() {
+    let world = World::new();
+    world.write_faults(&["writes_twice"], "[sessions]\ncount = 3\nsolo = 1");
+    let ended = world.run(&["run", "faults.toml"]);
+    let told = "writes_twice: many answers take 40 to 48 ms while servers and load are idle.";
+    assert!(ended.stdout.contains(told), "{ended:?}");
+    let noted = ended
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("note "));
+    assert_eq!(noted.count(), 1, "{ended:?}");
+}
+
+#[test]
+fn in_slices_each_server_is_loaded_for_a_time_of_its_own_and_one_that_is_slower_is_found() {
+    let design = "[sessions]\ncount = 4\nsolo = 1\ndesign = \"slices\"\nslice = \"10ms\"\n[verdict]\nconfirm = false";
+    let world = World::new();
+    world.write_faults(&["steady", "slow"], design);
+    world.change(
+        "faults.toml",
+        "duration = \"400ms\"",
+        "duration = \"200ms\"",
+    );
+    world.change("faults.toml", "at_most = \"600ms\"", "at_most = \"200ms\"");
+    let ended = world.run(&["run", "faults.toml"]).expect(1);
+    assert!(
+        ended.stdout.contains("fewer answers per second"),
+        "{ended:?}"
+    );
+    let sessions = sessions(&world).into_iter();
+    let sliced: Vec<_> = sessions
+        .filter(|session| session["design"] == "slices")
+        .collect();
+    assert_eq!(sliced.len(), 4, "no launch had to be repeated");
+    for session in &sliced {
+        let windows = session["windows"].as_array().unwrap();
+        let whole: f64 = windows
+            .iter()
+            .map(|window| window["seconds"].as_f64().unwrap())
+            .sum();
+        let own: Vec<f64> = samples(std::slice::from_ref(session))
+            .iter()
+            .map(|sample| sample["load"]["seconds"].as_f64().unwrap())
+            .collect();
+        // One at a time: together they have the whole time, not each of them.
+        let all: f64 = own.iter().sum();
+        assert!((0.5..1.1).contains(&(all / whole)), "{own:?} of {whole}");
+        assert!(
+            whole >= 0.4,
+            "twice the workload's time, as there are two: {whole}"
+        );
+    }
 }

@@ -7,6 +7,7 @@ use rustix::process::{Resource, getrlimit};
 use super::finding::{Finding, Grade, advise, finding};
 use crate::error::Result;
 use crate::host;
+use crate::load::tool::{self, Program};
 use crate::matrix::Matrix;
 use crate::process::{self, Closing, Ended, Spec};
 use crate::source;
@@ -39,6 +40,9 @@ pub(super) async fn programs(workplace: &Workplace) -> Vec<Finding> {
     let mut findings = Vec::new();
     for tool in tools(&matrices) {
         findings.push(tool_version(&tool, &matrices).await);
+    }
+    for program in matrices.iter().filter_map(load_tool) {
+        findings.push(load_tool_version(program).await);
     }
     findings
 }
@@ -262,5 +266,27 @@ async fn tool_version(tool: &str, matrices: &[Matrix]) -> Finding {
             "install it, or choose other matrices in harness.toml",
         ),
         None => finding(tool, Grade::Note, "not found; no default matrix needs it"),
+    }
+}
+
+fn load_tool(matrix: &Matrix) -> Option<&'static Program> {
+    tool::program(matrix.load.manner.tool)
+}
+
+/// Says which version of a program that sends the requests is there.
+async fn load_tool_version(program: &Program) -> Finding {
+    match tool::run::find(program).await {
+        Ok(found) => match found.note {
+            None => finding(program.name, Grade::Good, found.engine),
+            Some(note) => finding(program.name, Grade::Note, note),
+        },
+        Err(_) => advise(
+            finding(
+                program.name,
+                Grade::Bad,
+                "not found, and a default matrix loads with it",
+            ),
+            program.install,
+        ),
     }
 }

@@ -235,8 +235,14 @@ impl Client {
                 return self.fail(index, ErrorKind::Malformed, now);
             }
             connection.first_byte.get_or_insert(now);
-            let body = self.plan.servers[target].body(self.plan.round[connection.place]);
-            let whole = match connection.parser.feed(bytes, body) {
+            let (server, path) = (
+                &self.plan.servers[target],
+                self.plan.round[connection.place],
+            );
+            let whole = match connection.parser.feed(bytes, server.body(path)) {
+                Ok(None) if server.is_much_too_long(path, connection.parser.least_length()) => {
+                    return self.fail(index, ErrorKind::BadLength, now);
+                }
                 Ok(None) => break,
                 Ok(Some(whole)) => whole,
                 Err(Malformed) => return self.fail(index, ErrorKind::Malformed, now),

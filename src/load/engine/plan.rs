@@ -22,6 +22,9 @@ use crate::tls;
 
 /// The most requests of a round. A mix is meant to be told in shares of tens or hundreds.
 const LONGEST_ROUND: u64 = 100_000;
+/// An answer that is longer than it must be by more than this is not waited for; the end of any other is, as a connection
+/// whose answers are whole goes on to be used.
+const MUCH_TOO_LONG: u64 = 64 << 10;
 
 /// What all threads are to do.
 #[derive(Debug)]
@@ -211,13 +214,24 @@ impl Server {
         self.expected[path].body.as_deref()
     }
 
+    /// Returns how long the body of a path's answers must be, where that is fixed.
+    fn length(&self, path: usize) -> Option<u64> {
+        let length = self.expected[path].length;
+        length.or_else(|| self.body(path).map(|body| body.len() as u64))
+    }
+
+    /// Returns whether an answer whose body has at least this length can be given up before its end.
+    pub(super) fn is_much_too_long(&self, path: usize, least: u64) -> bool {
+        let length = self.length(path);
+        length.is_some_and(|length| least > length.saturating_add(MUCH_TOO_LONG))
+    }
+
     /// Returns what is wrong with an answer for a path.
     pub(super) fn fault(&self, path: usize, answer: Answer) -> Option<ErrorKind> {
         if answer.status != self.status {
             return Some(ErrorKind::BadStatus);
         }
-        let length = self.expected[path].length;
-        let length = length.or_else(|| self.body(path).map(|body| body.len() as u64));
+        let length = self.length(path);
         if length.is_some_and(|length| length != answer.body_length) {
             return Some(ErrorKind::BadLength);
         }
@@ -313,6 +327,23 @@ mod tests {
         assert!(round(&[share(0)]).is_err());
         assert!(round(&[share(u32::MAX), share(u32::MAX)]).is_err());
         assert_eq!(round(&[share(2), share(2)]).unwrap(), [0, 1]);
+    }
+
+    #[test]
+    fn only_what_is_longer_by_far_is_not_waited_for() {
+        let too_long = |length, least| {
+            let expected = Expected { length, body: None };
+            let server = Server {
+                places: Vec::new(),
+                status: 200,
+                expected: vec![expected],
+            };
+            server.is_much_too_long(0, least)
+        };
+        assert!(!too_long(Some(5), 5 + MUCH_TOO_LONG));
+        assert!(too_long(Some(5), 6 + MUCH_TOO_LONG));
+        assert!(!too_long(None, u64::MAX));
+        assert!(!too_long(Some(u64::MAX), u64::MAX));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod cells;
 mod commands;
 mod load;
 mod source;
+mod tool;
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -45,6 +46,7 @@ pub(super) fn matrix(
     let sessions = reader.sessions(&wire.sessions);
     reader.one_port_one_server(&wire.start, sessions.design);
     reader.only_solo(&wire.load, sessions.design);
+    reader.only_what_the_tool_can(wire, &load);
     reader.own_addresses(&wire.start, attached);
     let verdict = reader.verdict(&wire.verdict);
     let order = source.as_ref().map(|source| source.order);

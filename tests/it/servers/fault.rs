@@ -72,7 +72,7 @@ fn main() {
             silent.push(stream);
             continue;
         }
-        stream.set_nodelay(true).expect("no delay");
+        stream.set_nodelay(!cfg!(fault = "writes_twice")).expect("no delay");
         let reader = stream.try_clone().expect("a second handle");
         std::thread::spawn(move || serve(BufReader::new(reader), stream));
     }
@@ -112,7 +112,15 @@ fn serve(mut reader: BufReader<impl Read>, mut writer: impl Write) -> Option<()>
             let work = (0..20_000_u64).fold(count, |sum, next| sum ^ std::hint::black_box(next));
             std::hint::black_box(work);
         }
-        writer.write_all(answer(count).as_bytes()).ok()?;
+        let answer = answer(count);
+        if cfg!(fault = "writes_twice") {
+            // The second piece waits until the first is acknowledged, for without TCP_NODELAY there is Nagle's algorithm.
+            let (head, body) = answer.split_at(answer.len() - "Hello World\n".len());
+            writer.write_all(head.as_bytes()).ok()?;
+            writer.write_all(body.as_bytes()).ok()?;
+        } else {
+            writer.write_all(answer.as_bytes()).ok()?;
+        }
         if !keep_alive {
             return None;
         }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 use super::figures::Pairs;
@@ -121,6 +121,7 @@ impl<'a> Trials<'a> {
             purpose: Purpose::Measure,
             design,
             cells,
+            seed: self.random.random(),
         };
         let index = self.sessions;
         self.sessions += 1;
