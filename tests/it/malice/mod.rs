@@ -278,7 +278,8 @@ fn in_a_whole_run_each_malice_is_a_gap_and_costs_neither_memory_nor_time() {
         .map(|version| (version.name.clone(), version.state.to_owned()));
     assert_eq!(found, expected.collect::<BTreeMap<_, _>>());
     assert!((1..MOST_MEMORY).contains(&usage.peak_bytes), "{usage:?}");
-    assert!(usage.cpu < began.elapsed() / 3, "{usage:?}");
+    // One that spins takes all of a CPU; the loads of one second each that go well take a part of it.
+    assert!(usage.cpu < began.elapsed() / 2, "{usage:?}");
 }
 
 /// Returns what came of each version's first launch.
