@@ -14,6 +14,8 @@ mod lanes;
 mod mix;
 mod pace;
 mod plan;
+mod secured;
+mod session;
 mod shared;
 mod socket;
 mod tally;

@@ -157,14 +157,14 @@ async fn open(crew: &Crew, connection: &Connection, stream: usize) -> Result<Ope
 async fn try_open(crew: &Crew, connection: &Connection) -> Result<Open, ErrorKind> {
     let address = crew.address(connection.target, connection.address);
     let plain = connect(address).await.map_err(|error| kind_of(&error))?;
-    let wire: Box<dyn Channel> = Box::new(Wire::new(plain, crew.received(connection.target)));
     let channel = match &crew.plan.tls {
-        None => wire,
-        Some(config) => dial::secure(wire, address, Protocol::Http2, config)
+        None => plain,
+        Some(config) => dial::secure(plain, address, Protocol::Http2, config)
             .await
             .map_err(|error| kind_of(&error))?,
     };
-    let shaken = handshake(Local, TokioIo::new(channel)).await;
+    let wire = Wire::new(channel, crew.received(connection.target));
+    let shaken = handshake(Local, TokioIo::new(wire)).await;
     let (sender, driver) = shaken.map_err(|error| match Failure::of(&error) {
         Failure::NotTaken => ErrorKind::Closed,
         Failure::Kind(kind) => kind,
