@@ -80,6 +80,7 @@ pub struct Scheduling {
 pub struct Running {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<Done>>,
+    engine: &'static str,
     /// Whether the number of answers decides the end.
     limited: bool,
 }
@@ -107,7 +108,7 @@ impl Running {
 
     /// Returns what moves the bytes.
     pub fn engine(&self) -> &'static str {
-        engine::NAME
+        self.engine
     }
 
     /// Forgets what was counted so far: the measured part begins now.
@@ -211,6 +212,7 @@ pub fn start(
     let mut running = Running {
         shared: Arc::new(Shared::new(cpus.len(), targets.len(), wanted)),
         threads: Vec::new(),
+        engine: engine::name(&plan),
         limited: wanted.is_some(),
     };
     let shared = Arc::clone(&running.shared);

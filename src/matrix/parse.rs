@@ -541,6 +541,10 @@ reason = "its buffers are broken"
                 "`load.streams` has no meaning here",
             ),
             (
+                "[load]\nprotocol = \"http/2\"\nrate = 9\n",
+                "`load.rate` has no meaning here",
+            ),
+            (
                 "[load]\nprotocol = \"http/2\"\nkeep_alive = false\n",
                 "`load.protocol` has no meaning here",
             ),

@@ -13,6 +13,7 @@ use super::lanes::{Done, Lanes};
 use super::plan::{Peer, Place, Plan, Post};
 use super::shared::Shared;
 use super::tally::Times;
+use crate::address::Address;
 use crate::load::http1::{Answer, Malformed, Parser};
 use crate::outcome::ErrorKind;
 
@@ -73,6 +74,11 @@ impl Client {
     /// Returns where a connection goes.
     pub(super) fn peer(&self, index: usize) -> &Peer {
         &self.place(index).peer
+    }
+
+    /// Returns the address of the server that a connection goes to.
+    pub(super) fn address(&self, index: usize) -> &Address {
+        &self.place(index).address
     }
 
     fn place(&self, index: usize) -> &Place {
@@ -389,7 +395,7 @@ impl Client {
     }
 
     /// Ends the thread's part.
-    pub(super) fn done(self, now: u64) -> Done {
+    pub(super) fn done(mut self, now: u64) -> Done {
         let since =
             |connection: &Connection| Some((connection.target, connection.waiting_since()?));
         self.lanes

@@ -1,6 +1,7 @@
 //! One thread's part in the load of all targets: whose turn it is, when measuring began, and what came of it.
 
 use std::io;
+use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -192,7 +193,7 @@ impl Lanes {
     }
 
     /// Ends the thread's part, given the targets and beginnings of the requests that are under way.
-    pub(super) fn done(mut self, under_way: impl Iterator<Item = (usize, u64)>, now: u64) -> Done {
+    pub(super) fn done(&mut self, under_way: impl Iterator<Item = (usize, u64)>, now: u64) -> Done {
         let end = self.shared.finished_at().unwrap_or(now);
         self.count_starved(under_way, now);
         for lane in &mut self.by_target {
@@ -201,7 +202,10 @@ impl Lanes {
         let limited = self.plan.limited && self.phase > 0;
         let measured = |lane: Lane| Measured::of(lane, limited, (end, now));
         Done {
-            parts: self.by_target.into_iter().map(measured).collect(),
+            parts: take(&mut self.by_target)
+                .into_iter()
+                .map(measured)
+                .collect(),
         }
     }
 }

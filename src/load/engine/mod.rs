@@ -8,11 +8,14 @@ mod alarm;
 mod client;
 mod connection;
 mod gauge;
+mod http2;
 mod lane;
 mod lanes;
 mod mix;
 mod pace;
 mod plan;
+mod secured;
+mod session;
 mod shared;
 mod socket;
 mod tally;
@@ -37,8 +40,13 @@ use worker::Worker;
 use super::{Schedule, Target};
 use crate::matrix::Workload;
 
-/// What moves the bytes.
-pub(super) const NAME: &str = "epoll";
+/// Returns what moves the bytes.
+pub(super) fn name(plan: &Plan) -> &'static str {
+    match plan.http2 {
+        Some(_) => http2::NAME,
+        None => worker::NAME,
+    }
+}
 
 /// Works out what the threads are to do.
 pub(super) fn plan(
@@ -58,8 +66,16 @@ pub(super) fn spawn_all(
     mut hand_over: impl FnMut(JoinHandle<Done>),
 ) -> io::Result<()> {
     for (thread, &cpu) in cpus.iter().enumerate() {
-        let worker = Worker::new(plan, shared, thread)?;
-        hand_over(spawn(cpu, move || worker.run())?);
+        hand_over(match &plan.http2 {
+            None => {
+                let worker = Worker::new(plan, shared, thread)?;
+                spawn(cpu, move || worker.run())?
+            }
+            Some(orders) => {
+                let worker = http2::Worker::new(plan, orders, shared, thread)?;
+                spawn(cpu, move || worker.run())?
+            }
+        });
     }
     Ok(())
 }

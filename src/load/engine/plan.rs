@@ -3,18 +3,22 @@
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::net::SocketAddrUnix;
+use rustls::ClientConfig;
 
+use super::http2::Orders;
 use super::mix;
 use super::pace::Rate;
 use crate::address::Address;
 use crate::load::http1::{Answer, request};
 use crate::load::latency::nanoseconds;
 use crate::load::{Expected, Schedule, Target};
-use crate::matrix::{PathShare, Stop, Workload};
+use crate::matrix::{PathShare, Protocol, Stop, Workload};
 use crate::outcome::ErrorKind;
+use crate::tls;
 
 /// The most requests of a round. A mix is meant to be told in shares of tens or hundreds.
 const LONGEST_ROUND: u64 = 100_000;
@@ -39,6 +43,10 @@ pub(crate) struct Plan {
     pub(super) connections: usize,
     /// How many threads there are.
     pub(super) threads: usize,
+    /// What is sent over HTTP/2, where that is the protocol.
+    pub(super) http2: Option<Arc<Orders>>,
+    /// How connections are encrypted, where they are.
+    pub(super) tls: Option<Arc<ClientConfig>>,
     /// The given rate; none in a closed loop.
     pub(super) rate: Option<Rate>,
     /// Whether the number of answers decides the end.
@@ -65,6 +73,7 @@ pub(super) struct Server {
 /// One address of a server and what is sent there.
 #[derive(Debug)]
 pub(super) struct Place {
+    pub(super) address: Address,
     pub(super) peer: Peer,
     pub(super) script: Script,
 }
@@ -117,8 +126,13 @@ impl Plan {
             per_second,
             arrivals: workload.manner.arrivals,
         });
+        let (protocol, tls) = (workload.manner.protocol, workload.manner.tls);
+        let http2 = || Orders::new(workload, targets, mix).map(Arc::new);
+        let tls = tls.then(|| tls::client(protocol).map_err(io::Error::other));
         Ok(Self {
             servers: targets.iter().map(server).collect::<io::Result<_>>()?,
+            http2: (protocol == Protocol::Http2).then(http2).transpose()?,
+            tls: tls.transpose()?,
             round,
             method: workload.method.clone(),
             keep_alive: workload.keep_alive,
@@ -180,6 +194,7 @@ impl Server {
             let request = |path: &PathShare| request(workload, &path.path, address);
             let requests: Vec<_> = mix.iter().map(request).collect();
             Ok(Place {
+                address: address.clone(),
                 peer: Peer::new(address)?,
                 script: Script::new(&requests, round, pipeline),
             })

@@ -14,6 +14,7 @@ use std::time::Instant;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, sockopt};
+use rustls::ClientConfig;
 
 use super::alarm::Alarm;
 use super::client::{Client, Next};
@@ -21,10 +22,14 @@ use super::connection::{MILLISECOND, State};
 use super::gauge::Gauge;
 use super::lanes::Done;
 use super::plan::{Peer, Plan};
+use super::session::{ROOM, Session};
 use super::shared::Shared;
 use super::socket::{self, Sources};
 use crate::load::latency::nanoseconds;
 use crate::outcome::ErrorKind;
+
+/// What moves the bytes.
+pub(super) const NAME: &str = "epoll";
 
 /// The longest sleep: how late a thread may notice that it is to measure or to end.
 const TICK: u64 = 5 * MILLISECOND;
@@ -36,16 +41,20 @@ const READ: usize = 64 * 1024;
 /// One thread's whole state.
 #[derive(Debug)]
 pub(super) struct Worker {
-    client: Client,
+    pub(super) client: Client,
     shared: Arc<Shared>,
     /// Which of the threads it is.
     thread: usize,
     /// By connection.
-    sockets: Vec<Socket>,
+    pub(super) sockets: Vec<Socket>,
     sources: Sources,
     epoll: OwnedFd,
     alarm: Alarm,
-    buffer: Vec<u8>,
+    pub(super) buffer: Vec<u8>,
+    /// How connections are encrypted, where they are.
+    tls: Option<Arc<ClientConfig>>,
+    /// What is decrypted.
+    pub(super) plain: Vec<u8>,
     /// The zero of the load's clock.
     began: Instant,
     /// Whether requests are sent at given times.
@@ -55,21 +64,29 @@ pub(super) struct Worker {
 
 /// A connection's socket.
 #[derive(Debug)]
-struct Socket {
+pub(super) struct Socket {
     /// None while it is closed.
-    descriptor: Option<OwnedFd>,
+    pub(super) descriptor: Option<OwnedFd>,
     /// What the poll looks for.
     interest: epoll::EventFlags,
+    /// None on a plain connection.
+    pub(super) session: Option<Box<Session>>,
+}
+
+impl Socket {
+    fn closed() -> Self {
+        Self {
+            descriptor: None,
+            interest: epoll::EventFlags::empty(),
+            session: None,
+        }
+    }
 }
 
 impl Worker {
     /// Makes a thread's state.
     pub(super) fn new(plan: &Arc<Plan>, shared: &Arc<Shared>, thread: usize) -> io::Result<Self> {
         let client = Client::new(Arc::clone(plan), Arc::clone(shared), thread)?;
-        let closed = || Socket {
-            descriptor: None,
-            interest: epoll::EventFlags::empty(),
-        };
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let alarm = Alarm::new()?;
         // No connection has this number.
@@ -78,12 +95,16 @@ impl Worker {
         Ok(Self {
             shared: Arc::clone(shared),
             thread,
-            sockets: (0..client.connections()).map(|_| closed()).collect(),
+            sockets: (0..client.connections())
+                .map(|_| Socket::closed())
+                .collect(),
             client,
             sources: Sources::new(thread),
             epoll,
             alarm,
             buffer: vec![0; READ],
+            plain: vec![0; plan.tls.as_ref().map_or(0, |_| READ + ROOM)],
+            tls: plan.tls.clone(),
             began: plan.began,
             paced: plan.rate.is_some(),
             next_report: 0,
@@ -176,14 +197,17 @@ impl Worker {
     fn serve(&mut self, index: usize, flags: epoll::EventFlags, now: u64) {
         match self.client.state(index) {
             State::Resting | State::Closed | State::Queueing => {}
-            State::Connecting => self.transmit(index, now),
-            State::Open if flags == epoll::EventFlags::OUT => self.transmit(index, now),
-            State::Open => self.receive(index, now),
+            State::Connecting if self.tls.is_none() => self.transmit(index, now),
+            // A handshake is under way.
+            State::Connecting | State::Open if flags == epoll::EventFlags::OUT => {
+                self.transmit(index, now);
+            }
+            State::Connecting | State::Open => self.receive(index, now),
         }
     }
 
     /// Does what the client wants next.
-    fn act(&mut self, index: usize, next: Next, now: u64) {
+    pub(super) fn act(&mut self, index: usize, next: Next, now: u64) {
         match next {
             Next::Await => {}
             Next::Send => self.transmit(index, now),
@@ -194,10 +218,7 @@ impl Worker {
 
     /// Closes a socket, which also ends the poll's interest in it.
     fn close(&mut self, index: usize) {
-        self.sockets[index] = Socket {
-            descriptor: None,
-            interest: epoll::EventFlags::empty(),
-        };
+        self.sockets[index] = Socket::closed();
     }
 
     /// Begins to connect.
@@ -212,6 +233,7 @@ impl Worker {
         let next = match connected {
             Ok(Some(descriptor)) => {
                 self.sockets[index].descriptor = Some(descriptor);
+                self.sockets[index].session = self.session(index);
                 // Over loopback it is established by now, which saves asking the poll.
                 Next::Send
             }
@@ -221,8 +243,19 @@ impl Worker {
         self.act(index, next, now);
     }
 
+    /// Begins the encryption of a connection, where it is to be encrypted.
+    fn session(&self, index: usize) -> Option<Box<Session>> {
+        let config = self.tls.as_ref()?;
+        // Nothing but a wrong name of the server fails here, and none is wrong.
+        let session = Session::new(config, self.client.address(index)).ok()?;
+        Some(Box::new(session))
+    }
+
     /// Sends what is to be sent as far as the socket takes it, which is not at all before it is established.
     fn transmit(&mut self, index: usize, now: u64) {
+        if self.tls.is_some() {
+            return self.transmit_secured(index, now);
+        }
         let connecting = self.client.state(index) == State::Connecting;
         let now = if connecting { self.now() } else { now };
         let Some(socket) = &self.sockets[index].descriptor else {
@@ -251,8 +284,9 @@ impl Worker {
     }
 
     /// Tells the poll what to look for on a connection, where that changes.
-    fn look_for(&mut self, index: usize, now: u64) {
+    pub(super) fn look_for(&mut self, index: usize, now: u64) {
         let interest = match self.client.state(index) {
+            _ if self.tls.is_some() => self.interest_secured(index),
             State::Connecting => epoll::EventFlags::OUT,
             // An answer may come before the request's end.
             State::Open if !self.client.outgoing(index).is_empty() => {
@@ -282,6 +316,9 @@ impl Worker {
 
     /// Reads once.
     fn receive(&mut self, index: usize, now: u64) {
+        if self.tls.is_some() {
+            return self.receive_secured(index, now);
+        }
         let Some(socket) = &self.sockets[index].descriptor else {
             return;
         };

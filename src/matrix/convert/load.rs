@@ -169,6 +169,12 @@ impl Reader<'_> {
                 "write `protocol = \"http/2\"`, or `pipeline`",
             ),
             (
+                "rate",
+                manner.rate.is_some() && http2,
+                "HTTP/2 is loaded in a closed loop only",
+                "take it out, or `protocol`",
+            ),
+            (
                 "protocol",
                 http2 && !kept,
                 "HTTP/2 keeps its connections",

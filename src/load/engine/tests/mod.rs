@@ -1,8 +1,10 @@
 //! The engine against tiny real servers, each named by what it does.
 
+mod http2;
 mod manners;
 mod rates;
 mod splits;
+mod tls;
 mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use rustix::thread::{CpuSet, sched_getaffinity};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tempfile::TempDir;
 
 use crate::address::Address;
@@ -33,9 +36,37 @@ type Wire = dyn Stream;
 /// What a server does with one request; false closes the connection.
 type Answering = fn(&mut Wire) -> io::Result<bool>;
 
+/// An encrypted connection that says when it ends.
+struct Closing(StreamOwned<ServerConnection, TcpStream>);
+
+impl Read for Closing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Closing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.conn.send_close_notify();
+        // The client may be gone.
+        drop(self.0.flush());
+    }
+}
+
 /// Where a server listens.
 enum Listener {
     Tcp(TcpListener),
+    Tls(TcpListener, Arc<ServerConfig>),
     Unix(UnixListener, TempDir),
 }
 
@@ -52,7 +83,7 @@ impl Listener {
 
     fn address(&self) -> Address {
         match self {
-            Self::Tcp(listener) => listener.local_addr().unwrap().into(),
+            Self::Tcp(listener) | Self::Tls(listener, _) => listener.local_addr().unwrap().into(),
             Self::Unix(_, folder) => Address::Unix(folder.path().join("socket")),
         }
     }
@@ -63,6 +94,12 @@ impl Listener {
                 let (stream, _) = listener.accept()?;
                 stream.set_nodelay(true)?;
                 Box::new(stream)
+            }
+            Self::Tls(listener, config) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                let session = ServerConnection::new(Arc::clone(config)).unwrap();
+                Box::new(Closing(StreamOwned::new(session, stream)))
             }
             Self::Unix(listener, _) => Box::new(listener.accept()?.0),
         })
