@@ -93,8 +93,19 @@ async fn fetch(
             let (mut sender, connection) = http2::handshake(TokioExecutor::new(), channel)
                 .await
                 .map_err(no_answer)?;
-            exchange(sender.send_request(request), connection, longest).await
+            let answer = exchange(sender.send_request(request), connection, longest).await;
+            answer.map_err(over_http2)
         }
+    }
+}
+
+/// Adds how it was asked, as hyper does not tell what the connection itself ended in.
+fn over_http2(trouble: Trouble) -> Trouble {
+    match trouble {
+        Trouble::NoAnswer(why) => Trouble::NoAnswer(format!(
+            "no answer over HTTP/2, which is spoken at once: {why}"
+        )),
+        Trouble::Refused | Trouble::Wrong(_) => trouble,
     }
 }
 

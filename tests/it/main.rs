@@ -12,6 +12,7 @@ mod builds;
 mod cells;
 mod diagnosis;
 mod doctor;
+mod encrypted;
 mod faults;
 mod foreign;
 mod git;
