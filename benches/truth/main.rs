@@ -10,8 +10,8 @@
 //! ```
 //!
 //! with I the instructions of an answer, counted by callgrind, I₀ those of the baseline, c the CPU time of one
-//! instruction of the loop and K the CPU time of an answer without any loop's. c and K come from the CPU time per answer
-//! of two servers alone, with the baseline's turns and with none.
+//! instruction of the loop and K the rest of an answer's CPU time. c and K come from the CPU time per answer of two
+//! servers alone, with the baseline's turns and with twice as many.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
