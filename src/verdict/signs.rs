@@ -78,7 +78,11 @@ fn against_littles_law(run: &Run, cell: usize) -> Option<Sign> {
 
 /// Returns the requests under way, as counted and as answers per second × mean latency, where the two differ by more than
 /// they may. By Little's law they are one number, whatever the server does: a load that finds two has counted wrongly.
-fn contradiction(load: &LoadFigures, workload: &Workload, design: Design) -> Option<(f64, f64)> {
+pub(crate) fn contradiction(
+    load: &LoadFigures,
+    workload: &Workload,
+    design: Design,
+) -> Option<(f64, f64)> {
     // With a given rate both count from the time at which a request was due.
     let found = load.fetches_per_second() * load.latency.mean / 1e3;
     let counted = (load.in_flight > 0.0).then_some(load.in_flight);

@@ -9,11 +9,12 @@ use crate::host;
 use crate::journal::CpuPlan;
 use crate::known::{KNOWN, trial};
 use crate::load;
-use crate::matrix::StopSignal;
+use crate::matrix::{Design, StopSignal};
 use crate::outcome::LoadFigures;
 use crate::process::{self, Child, Spec};
 use crate::progress::Progress;
 use crate::serve;
+use crate::verdict::signs::contradiction as contradiction_of;
 
 /// Connections of the trial.
 const CONNECTIONS: u32 = 100;
@@ -27,8 +28,6 @@ const MEASURED: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The share of its CPUs from which on the client is the limit; sessions are judged by the same.
 const CLIENT_BOUND: f64 = 0.95;
-/// How far mean latency may be from what Little's law asks for.
-const LITTLE: f64 = 0.05;
 
 /// What the engine did against the known server.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -49,6 +48,8 @@ pub(super) struct Figures {
     failed: u64,
     /// Requests under way by Little's law: answers per second × mean latency.
     under_way: f64,
+    /// Whether as many were under way as were counted.
+    littles_law_holds: bool,
 }
 
 /// Tries the engine and says what it is good for.
@@ -88,12 +89,11 @@ fn judged(figures: Figures) -> Finding {
 /// Returns what is wrong with the figures.
 fn contradiction(figures: &Figures) -> Option<&'static str> {
     let unread = figures.server_count.checked_sub(figures.client_count);
-    let little = figures.under_way / f64::from(CONNECTIONS) - 1.0;
     if figures.failed > 0 {
         Some("requests to a server that cannot fail have failed: look for limits of this machine")
     } else if unread.is_none_or(|unread| unread > u64::from(CONNECTIONS)) {
         Some("the server has counted other answers than the client: do not trust any run here")
-    } else if little.abs() > LITTLE {
+    } else if !figures.littles_law_holds {
         Some("latency and throughput contradict each other: do not trust any run here")
     } else {
         None
@@ -160,6 +160,8 @@ async fn loaded(address: SocketAddr, cpus: &CpuPlan) -> Result<Figures> {
         server_count: after.saturating_sub(before),
         failed: load.failed(),
         under_way: rate * load.latency.mean / 1e3,
+        littles_law_holds: contradiction_of(&load, &trial::workload(CONNECTIONS), Design::Solo)
+            .is_none(),
     })
 }
 
@@ -199,6 +201,7 @@ mod tests {
         server_count: 50_060,
         failed: 0,
         under_way: 100.1,
+        littles_law_holds: true,
     };
 
     fn grade(figures: Figures) -> Grade {
@@ -235,7 +238,7 @@ mod tests {
             },
             Figures { failed: 1, ..WELL },
             Figures {
-                under_way: 90.0,
+                littles_law_holds: false,
                 ..WELL
             },
         ];
