@@ -231,28 +231,14 @@ timeout = "80ms"
     )
 }
 
-/// What a running program has used so far.
-#[derive(Debug, Default)]
-struct Usage {
-    peak_bytes: u64,
-    cpu: Duration,
-}
-
-impl Usage {
-    /// Reads it; none of a program that has ended.
-    fn of(child: &Child) -> Option<Self> {
-        let process = procfs::process::Process::new(child.id().cast_signed()).ok()?;
-        let (status, stat) = (process.status().ok()?, process.stat().ok()?);
-        let ticks = stat.utime + stat.stime;
-        Some(Self {
-            peak_bytes: status.vmhwm? * 1024,
-            cpu: Duration::from_millis(ticks * 1000 / procfs::ticks_per_second()),
-        })
-    }
+/// Returns the most memory that a running program has used so far, bytes; none of one that has ended.
+fn most_memory(child: &Child) -> Option<u64> {
+    let process = procfs::process::Process::new(child.id().cast_signed()).ok()?;
+    Some(process.status().ok()?.vmhwm? * 1024)
 }
 
 #[test]
-fn in_a_whole_run_each_malice_is_a_gap_and_costs_neither_memory_nor_time() {
+fn in_a_whole_run_each_malice_is_a_gap_and_costs_no_memory() {
     let world = World::new();
     let versions = versions();
     world.write("malice.toml", &matrix(&versions));
@@ -262,11 +248,10 @@ fn in_a_whole_run_each_malice_is_a_gap_and_costs_neither_memory_nor_time() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let began = Instant::now();
-    let mut usage = Usage::default();
+    let mut peak_bytes = 0;
     // What comes after the first launches is no news, and is not waited for.
     until("each version was launched", || {
-        usage = Usage::of(&child).unwrap_or_default();
+        peak_bytes = most_memory(&child).unwrap_or(peak_bytes);
         world.count("malice", "session") >= versions.len()
     });
     send(&child, Signal::INT);
@@ -277,9 +262,7 @@ fn in_a_whole_run_each_malice_is_a_gap_and_costs_neither_memory_nor_time() {
         .iter()
         .map(|version| (version.name.clone(), version.state.to_owned()));
     assert_eq!(found, expected.collect::<BTreeMap<_, _>>());
-    assert!((1..MOST_MEMORY).contains(&usage.peak_bytes), "{usage:?}");
-    // One that spins takes all of a CPU; the loads of one second each that go well take a part of it.
-    assert!(usage.cpu < began.elapsed() / 2, "{usage:?}");
+    assert!((1..MOST_MEMORY).contains(&peak_bytes), "{peak_bytes}");
 }
 
 /// Returns what came of each version's first launch.
