@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -96,8 +97,11 @@ async fn talk(
     let service = service_fn(move |request: Request<Incoming>| {
         assert_eq!(request.version(), manner.version);
         answered.fetch_add(1, Ordering::SeqCst);
-        let answer = Response::new(Full::<Bytes>::from("Hello World\n"));
-        async { Ok::<_, Infallible>(answer) }
+        async {
+            // The server and not the client is to set the pace, also where the client is not optimised.
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            Ok::<_, Infallible>(Response::new(Full::<Bytes>::from("Hello World\n")))
+        }
     });
     let io = TokioIo::new(stream);
     if manner.version == Version::HTTP_2 {
