@@ -83,7 +83,7 @@ fn end(said: &Said, asked: &Asked) -> Option<String> {
             early.then(|| format!("it took {took} s and not {wanted} s"))
         }
         Stop::Requests(wanted) => {
-            let ended = said.figures.answers + said.figures.failed();
+            let ended = said.figures.answers.saturating_add(said.figures.failed());
             (ended < wanted).then(|| format!("it ended {ended} requests and not {wanted}"))
         }
     }
