@@ -91,7 +91,7 @@ async fn run(options: &Options) -> Result<()> {
                 cpu,
             };
             for client in shuffled(mode, &mut random) {
-                let seen = seen(client, &trial, server, place == COUNTING)?;
+                let seen = seen(client, &trial, server, place == COUNTING).await?;
                 results.entry((place, mode, client)).or_default().push(seen);
             }
         }
@@ -135,10 +135,10 @@ async fn servers(cpus: &CpuPlan, folder: &Path) -> Result<Vec<(&'static str, Ser
 
 /// Lets one client load one server; what it says is held against the server's count where the server counts. A client
 /// that fails is told in the table like one that counts wrong.
-fn seen(client: Client, trial: &Trial, server: &Server, counts: bool) -> Result<Seen> {
+async fn seen(client: Client, trial: &Trial, server: &Server, counts: bool) -> Result<Seen> {
     let before = counts.then(|| trial::answers(trial.address)).transpose()?;
     let begun = server.now();
-    let mut seen = client.load(trial).unwrap_or_else(|error| Seen {
+    let mut seen = client.load(trial).await.unwrap_or_else(|error| Seen {
         wrong: vec![format!("{error:#}")],
         ..Seen::default()
     });
@@ -180,7 +180,7 @@ fn table(results: &Results, place: usize, mode: Mode) -> String {
             .get(&(place, mode, client))
             .map_or(&[][..], Vec::as_slice)
     };
-    let yardstick = of(Client::Wrk);
+    let yardstick = of(Client::YARDSTICK);
     let rows: Vec<Vec<String>> = Client::ALL
         .iter()
         .filter(|client| !of(**client).is_empty())

@@ -1,7 +1,7 @@
 //! `ab`, of the Apache server: HTTP/1.0 from one thread. Pure.
 
 use super::text::{Line, Text, real};
-use super::{Aim, Call, Misread, Program, Said, args, failures, headers, url, whole_seconds};
+use super::{Aim, BODY, Call, Misread, Program, Said, args, failures, headers, url, whole_seconds};
 use crate::matrix::{Stop, Workload};
 use crate::outcome::{ErrorKind, Latency, LoadFigures, Spread};
 
@@ -16,8 +16,6 @@ pub(super) const PROGRAM: Program = Program {
     read,
 };
 
-/// The file with the request's body.
-const BODY: &str = "body";
 /// The file with the share of requests by time, to a microsecond where the output rounds to milliseconds.
 const SHARES: &str = "shares.csv";
 /// The head of that file.
@@ -55,12 +53,9 @@ fn call(workload: &Workload, aim: &Aim) -> Call {
     }
     words.extend(request(workload));
     words.push(url(workload, &aim.address));
-    let body = workload.body.clone();
     Call {
-        args: words,
-        files: body.into_iter().map(|body| (BODY, body)).collect(),
         writes: Some(SHARES),
-        threads: 1,
+        ..Call::with_body(words, workload, 1)
     }
 }
 

@@ -1,7 +1,7 @@
 //! `h2load`, of nghttp2: HTTP/2, and HTTP/1.1 where it is asked for. Pure.
 
 use super::text::{Line, Text};
-use super::{Aim, Call, Misread, Program, Said, args, failures, headers, url};
+use super::{Aim, BODY, Call, Misread, Program, Said, args, failures, headers, url};
 use crate::address::Address;
 use crate::matrix::{Protocol, Stop, Workload};
 use crate::outcome::{ErrorKind, Latency, LoadFigures, Spread};
@@ -17,8 +17,6 @@ pub(super) const PROGRAM: Program = Program {
     call,
     read,
 };
-
-const BODY: &str = "body";
 
 /// Its own time-outs are left alone: where one passes, version 1.52 aborts.
 fn call(workload: &Workload, aim: &Aim) -> Call {
@@ -41,13 +39,7 @@ fn call(workload: &Workload, aim: &Aim) -> Call {
         words.extend(["-B".to_owned(), format!("unix:{}", path.display())]);
     }
     words.push(url(workload, &aim.address));
-    let body = workload.body.clone();
-    Call {
-        args: words,
-        files: body.into_iter().map(|body| (BODY, body)).collect(),
-        writes: None,
-        threads,
-    }
+    Call::with_body(words, workload, threads)
 }
 
 fn read(said: &str) -> Result<Said, Misread> {

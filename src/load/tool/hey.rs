@@ -2,7 +2,7 @@
 
 use super::text::{Line, Text};
 use super::{
-    Aim, Call, Misread, Program, Said, args, failures, headers, kind_of, url, whole_seconds,
+    Aim, BODY, Call, Misread, Program, Said, args, failures, headers, kind_of, url, whole_seconds,
 };
 use crate::matrix::{Stop, Workload};
 use crate::outcome::{ErrorKind, Latency, LoadFigures, Spread};
@@ -17,8 +17,6 @@ pub(super) const PROGRAM: Program = Program {
     call,
     read,
 };
-
-const BODY: &str = "body";
 
 fn call(workload: &Workload, aim: &Aim) -> Call {
     let connections = u64::from(workload.connections);
@@ -52,13 +50,7 @@ fn call(workload: &Workload, aim: &Aim) -> Call {
         words.extend(["-D", BODY].map(str::to_owned));
     }
     words.push(url(workload, &aim.address));
-    let body = workload.body.clone();
-    Call {
-        args: words,
-        files: body.into_iter().map(|body| (BODY, body)).collect(),
-        writes: None,
-        threads: aim.cpus,
-    }
+    Call::with_body(words, workload, aim.cpus)
 }
 
 fn read(said: &str) -> Result<Said, Misread> {

@@ -70,6 +70,22 @@ pub struct Call {
     pub threads: usize,
 }
 
+/// The file of a request's body.
+const BODY: &str = "body";
+
+impl Call {
+    /// Makes a call that reads the workload's body, if it has one, from its file.
+    fn with_body(args: Vec<String>, workload: &Workload, threads: usize) -> Self {
+        let body = workload.body.clone().into_iter();
+        Self {
+            args,
+            files: body.map(|body| (BODY, body)).collect(),
+            writes: None,
+            threads,
+        }
+    }
+}
+
 /// What a program says of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Said {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::text::GREATEST;
-use super::{Aim, Call, Misread, Program, Said, args, failures, headers, kind_of, url};
+use super::{Aim, BODY, Call, Misread, Program, Said, args, failures, headers, kind_of, url};
 use crate::address::Address;
 use crate::matrix::{Protocol, Stop, Workload};
 use crate::outcome::{ErrorKind, Latency, LoadFigures, Spread};
@@ -20,8 +20,6 @@ pub(super) const PROGRAM: Program = Program {
     call,
     read,
 };
-
-const BODY: &str = "body";
 
 /// What it calls requests that were under way when the time was up: no failures.
 const UNDER_WAY: &str = "aborted due to deadline";
@@ -69,13 +67,7 @@ fn call(workload: &Workload, aim: &Aim) -> Call {
         words.extend(["-D", BODY].map(str::to_owned));
     }
     words.push(url(workload, &aim.address));
-    let body = workload.body.clone();
-    Call {
-        args: words,
-        files: body.into_iter().map(|body| (BODY, body)).collect(),
-        writes: None,
-        threads: aim.cpus,
-    }
+    Call::with_body(words, workload, aim.cpus)
 }
 
 /// Its summary. What has no values is null.
