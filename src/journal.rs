@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Check, Compare, Design, Rule, Sessions, Workload};
+use crate::matrix::{Check, Compare, Design, Metric, Rule, Sessions, Workload};
 use crate::outcome::{Artifact, Gap, Sample};
 use crate::version::{Cell, Order, Pair, pairs};
 
@@ -23,7 +23,8 @@ use crate::version::{Cell, Order, Pair, pairs};
 ///
 /// 2: the header says in which order the versions are, and which of them each is compared with.
 /// 3: the design `slices`, loads of another manner than a plain closed loop, and what the client itself was like.
-pub const SCHEMA: u32 = 3;
+/// 4: pairs are judged while the run goes on and get no more sessions once they are decided; several metrics decide.
+pub const SCHEMA: u32 = 4;
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,6 +81,9 @@ pub struct Header {
     pub sessions: Sessions,
     /// How it is judged.
     pub rule: Rule,
+    /// The numbers that decide, the main one first.
+    #[serde(default = "throughput_alone")]
+    pub metrics: Vec<Metric>,
     /// The machine.
     pub machine: Machine,
     /// The CPUs of the servers and of the load.
@@ -92,6 +96,11 @@ pub struct Header {
     pub compare: Compare,
     /// The cells in order.
     pub cells: Vec<Cell>,
+}
+
+/// Returns what decided before there were several metrics.
+fn throughput_alone() -> Vec<Metric> {
+    vec![Metric::Throughput]
 }
 
 impl Header {
@@ -208,6 +217,9 @@ pub struct SessionRecord {
     pub server_share: f64,
     /// CPU time stolen by the hypervisor ÷ measured time ÷ CPUs.
     pub steal_share: f64,
+    /// CPU time that neither servers nor load used ÷ measured time ÷ CPUs, where it is known.
+    #[serde(default)]
+    pub others_share: f64,
     /// What the client itself was like.
     #[serde(default)]
     pub client: Client,
@@ -565,7 +577,7 @@ mod tests {
 
     #[test]
     fn another_schema_is_refused_and_says_which() {
-        let text = header_line().replace("\"schema\":3,", "\"schema\":999,");
+        let text = header_line().replace("\"schema\":4,", "\"schema\":999,");
         let error = parse(&text, Path::new("j.jsonl")).unwrap_err();
         assert!(error.to_string().contains("schema is 999"), "{error}");
     }

@@ -143,6 +143,9 @@ pub(crate) fn verdict(effect: &Comparison) -> String {
     let metric = match effect.metric {
         Metric::Throughput => "throughput",
         Metric::CpuPerAnswer => "CPU per answer",
+        Metric::Memory => "memory",
+        Metric::Startup => "start-up",
+        Metric::Latency => "latency",
     };
     format!("{verdict}, {metric}")
 }

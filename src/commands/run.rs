@@ -269,6 +269,7 @@ async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> 
         workload_key: workload_key(matrix, &generator(matrix).await?),
         sessions: matrix.sessions,
         rule: matrix.verdict,
+        metrics: matrix.metrics.clone(),
         machine,
         cpus: host::cpu_plan(
             arguments

@@ -61,6 +61,8 @@ pub struct Matrix {
     pub sessions: Sessions,
     /// How it is judged.
     pub verdict: Rule,
+    /// The numbers that decide, the main one first.
+    pub metrics: Vec<Metric>,
     /// Which cells each `[[override]]` is for, in the file's order.
     pub overrides: Vec<Scope>,
     /// The cells that are named, in the file's order.
@@ -447,8 +449,12 @@ pub enum Stop {
 /// How often and in what design a matrix is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sessions {
-    /// Race sessions of each pair.
+    /// Sessions of each pair at most.
     pub count: u32,
+    /// Sessions of each pair before it is first judged; from then on it is judged at every second one. Journals of the
+    /// schemas 1 to 3 lack it: they held `count` and judged once.
+    #[serde(default = "never_before_the_end")]
+    pub least: u32,
     /// Servers in one race at most.
     pub group: usize,
     /// Solo trials of each cell.
@@ -458,6 +464,11 @@ pub struct Sessions {
     /// How long one server is loaded before it is another's turn, in the design [`Design::Slices`].
     #[serde(with = "crate::matrix::seconds", default = "default_slice")]
     pub slice: Duration,
+}
+
+/// Returns so many sessions that no run has them before its end.
+fn never_before_the_end() -> u32 {
+    u32::MAX
 }
 
 /// Returns the length of a slice where none is given: of 500, 100 and 20 ms the shortest told servers apart best.
@@ -475,6 +486,34 @@ pub enum Design {
     Slices,
     /// One server at a time.
     Solo,
+}
+
+/// A number that may decide a pair.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Right answers per second; more is better.
+    Throughput,
+    /// The server's CPU time per answer; less is better. It decides where answers per second are not the server's own.
+    CpuPerAnswer,
+    /// Greatest memory of the server's process tree; less is better.
+    Memory,
+    /// Time from the start to the first right answer; less is better.
+    Startup,
+    /// Mean latency at a given rate, from the time at which a request was due; less is better.
+    Latency,
 }
 
 /// The thresholds of the verdicts, in one place.

@@ -125,12 +125,12 @@ pub(super) fn other_format(tree: &Node) -> Option<Problem> {
         return None;
     };
     let what = format!("this file has format {number}");
-    let problem = Problem::new(node.at_value(), what, "this Harness reads formats 1 to 3");
+    let problem = Problem::new(node.at_value(), what, "this Harness reads formats 1 to 4");
     let help = match number {
-        ..1 => "write `schema = 3`",
-        _ => "use a newer Harness, or write the file in format 3",
+        ..1 => "write `schema = 4`",
+        _ => "use a newer Harness, or write the file in format 4",
     };
-    (!(1..=3).contains(&number)).then(|| problem.help(help))
+    (!(1..=4).contains(&number)).then(|| problem.help(help))
 }
 
 /// A file that says how a session ends replaces the default, whichever of the two ways either has chosen.
@@ -182,8 +182,8 @@ pub(super) mod tests {
     use super::*;
     use crate::matrix::{
         Arrivals, Axis, Build, Check, Command, Compare, Crates, Design, Exclude, Include, Limits,
-        Listen, Manner, PathShare, Range, Ready, Retry, Rule, Scope, Select, Sessions, Source,
-        SourceKind, Start, Stop, StopSignal, Wanted, Workload,
+        Listen, Manner, Metric, PathShare, Range, Ready, Retry, Rule, Scope, Select, Sessions,
+        Source, SourceKind, Start, Stop, StopSignal, Wanted, Workload,
     };
     use crate::version::Order;
 
@@ -251,6 +251,7 @@ tls = true
 
 [sessions]
 count = 12
+least = 6
 group = 3
 solo = 5
 design = "slices"
@@ -261,6 +262,7 @@ alpha = "1%"
 min_effect = "0.5%"
 same_within = "3%"
 confirm = false
+metrics = ["latency", "memory"]
 
 [[override]]
 versions = "<1"
@@ -438,6 +440,7 @@ reason = "its buffers are broken"
         };
         let sessions = Sessions {
             count: 12,
+            least: 6,
             group: 3,
             solo: 5,
             design: Design::Slices,
@@ -452,6 +455,7 @@ reason = "its buffers are broken"
         assert_eq!((matrix.ready, matrix.check), (ready, check));
         assert_eq!(matrix.load, load);
         assert_eq!((matrix.sessions, matrix.verdict), (sessions, verdict));
+        assert_eq!(matrix.metrics, [Metric::Latency, Metric::Memory]);
     }
 
     #[test]
@@ -671,6 +675,14 @@ reason = "its buffers are broken"
             ["`load.connections` must be from 1 to 10000"]
         );
         assert_eq!(heads("[sessions]\ngroup = 9\ncount = 0").len(), 2);
+        assert_eq!(heads("[sessions]\ncount = 5\nleast = 6").len(), 1);
+        assert_eq!(
+            heads("[verdict]\nmetrics = [\"latency\", \"memory\", \"memory\"]"),
+            [
+                "`verdict.metrics` names one twice",
+                "latency decides only at a given rate"
+            ]
+        );
         assert_eq!(
             heads("[verdict]\nalpha = \"0%\""),
             ["`verdict.alpha` is out of range"]
@@ -850,7 +862,7 @@ reason = "its buffers are broken"
         1 |
           | ^ `schema` is missing
           |
-          = help: write `schema = 3`: The number of the file format.
+          = help: write `schema = 4`: The number of the file format.
 
         error: the top level needs `source`
          --> /m/a.toml:1:1
@@ -1018,15 +1030,15 @@ reason = "its buffers are broken"
 
     #[test]
     fn a_newer_format_is_not_guessed_at() {
-        let text = "schema = 4\n[sauce]\n";
+        let text = "schema = 5\n[sauce]\n";
         insta::assert_snapshot!(message(text), @r#"
-        error: this file has format 4
+        error: this file has format 5
          --> /m/a.toml:1:10
           |
-        1 | schema = 4
-          |          ^ this Harness reads formats 1 to 3
+        1 | schema = 5
+          |          ^ this Harness reads formats 1 to 4
           |
-          = help: use a newer Harness, or write the file in format 3
+          = help: use a newer Harness, or write the file in format 4
         "#);
     }
 

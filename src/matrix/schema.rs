@@ -108,7 +108,7 @@ mod tests {
             ("connections = 32", "connections = 0"),
             ("timeout = \"5m\"", "timeout = 5"),
             ("timeout = \"5m\"", "timeout = \"5 minutes\""),
-            ("schema = 1", "schema = 4"),
+            ("schema = 1", "schema = 5"),
             ("schema = 1", ""),
             ("design = \"slices\"", "design = \"duo\""),
             ("ready.timeout = \"9s\"", "load.timeout = \"9s\""),

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Arrivals, Design, Installer, Listen, Protocol, StopSignal, Tool};
+use super::{Arrivals, Design, Installer, Listen, Metric, Protocol, StopSignal, Tool};
 use crate::version::Order;
 
 /// A matrix: where the versions of a server come from, and how each is built, started, checked and loaded.
@@ -21,7 +21,7 @@ use crate::version::Order;
 #[serde(deny_unknown_fields)]
 pub(super) struct Matrix {
     /// The number of the file format.
-    #[schemars(required, range(min = 1, max = 3), example = 3)]
+    #[schemars(required, range(min = 1, max = 4), example = 4)]
     #[expect(
         dead_code,
         reason = "checked by its schema; it stands here for the editor"
@@ -797,9 +797,13 @@ pub(super) struct Warmup {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sessions {
-    /// Sessions of each pair of neighbours, at least three to decide anything. More sessions show smaller changes.
-    #[schemars(range(min = 3, max = 1000), extend("default" = 10))]
+    /// Sessions of each pair of neighbours at most, at least three to decide anything. More sessions show smaller changes.
+    #[schemars(range(min = 3, max = 1000), extend("default" = 12))]
     pub(super) count: Option<u32>,
+    /// Sessions of each pair before it is first judged; from then on it is judged at every second one, and a pair that is
+    /// decided gets no more. As many as `count`: all pairs get that many.
+    #[schemars(range(min = 3, max = 1000), extend("default" = 4))]
+    pub(super) least: Option<u32>,
     /// Servers in one race at most.
     #[schemars(range(min = 2, max = 8), extend("default" = 4))]
     pub(super) group: Option<usize>,
@@ -831,4 +835,7 @@ pub(super) struct Verdict {
     /// Whether a flagged pair is measured again in fresh sessions before it is reported.
     #[schemars(extend("default" = true))]
     pub(super) confirm: Option<bool>,
+    /// The numbers that decide, the main one first. All of them are judged together: more of them need more sessions.
+    #[schemars(length(min = 1), extend("default" = ["throughput"]))]
+    pub(super) metrics: Option<Vec<Metric>>,
 }

@@ -139,6 +139,9 @@ impl Step {
         match self.metric {
             Metric::Throughput => "answers per second",
             Metric::CpuPerAnswer => "answers per CPU second",
+            Metric::Memory => "memory",
+            Metric::Startup => "time to start",
+            Metric::Latency => "latency",
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::words::{count, list, number, share};
+use super::words::{as_percent, count, list, number, share, signed_percent};
 use crate::journal::{Header, Launched, Run};
 use crate::matrix::Compare;
 use crate::verdict::signs::signs;
@@ -82,6 +82,36 @@ fn is_attached(run: &Run) -> bool {
         .is_some_and(|sample| sample.resources.processes == 0)
 }
 
+/// Returns what is to be said of launches that were measured too soon.
+fn unsteady(launches: usize) -> String {
+    let launches = match launches {
+        1 => "1 launch".to_owned(),
+        more => format!("{more} launches"),
+    };
+    format!("measuring began before CPU time per answer was steady in {launches}.")
+}
+
+/// Returns what is to be said of solo trials against a verdict.
+fn solo_disagrees(solo: f64) -> String {
+    format!(
+        "the solo trials point the other way ({:+.1} % answers per second alone). They are few and noisy; but \
+         a race shows versions that share a CPU, and sharing may cost one of them more. `--solo 10` tells more.",
+        solo.exp_m1() * 100.0
+    )
+}
+
+/// Returns what is to be said of sessions in which the client set the pace.
+fn bound(sessions: usize, metric: Metric) -> String {
+    let sessions = count(sessions, "session");
+    let so = match metric {
+        Metric::CpuPerAnswer => "so answers per CPU second decide",
+        Metric::Throughput | Metric::Memory | Metric::Startup | Metric::Latency => {
+            "and answers per second of such a session do not count"
+        }
+    };
+    format!("the load generator was the limit in {sessions}, {so}.")
+}
+
 /// Returns what is to be said of a pair; nothing where it is said of the version, pair or not.
 fn of_pair(run: &Run, comparison: &Comparison, warning: &Warning) -> Option<String> {
     let name = |cell: usize| run.header.cells[cell].id.as_str();
@@ -103,31 +133,27 @@ fn of_pair(run: &Run, comparison: &Comparison, warning: &Warning) -> Option<Stri
             "{pair}: {} uses less CPU than the other by itself, it waits for something; answers per second decide.",
             name(*cell)
         ),
-        Warning::SoloDisagrees { solo } => format!(
-            "{pair}: the solo trials point the other way ({:+.1} % answers per second alone). They are few and noisy; but \
-             a race shows versions that share a CPU, and sharing may cost one of them more. `--solo 10` tells more.",
-            solo.exp_m1() * 100.0
-        ),
+        Warning::SoloDisagrees { solo } => format!("{pair}: {}", solo_disagrees(*solo)),
         Warning::GeneratorBound { sessions } => {
-            let sessions = count(*sessions, "session");
-            let so = match comparison.metric {
-                Metric::CpuPerAnswer => "so answers per CPU second decide",
-                Metric::Throughput => "and answers per second of such a session do not count",
-            };
-            format!("{pair}: the load generator was the limit in {sessions}, {so}.")
+            format!("{pair}: {}", bound(*sessions, comparison.metric))
         }
         Warning::OnlyRate => format!(
             "{pair}: answers per second are the rate that was asked for, and the servers' CPU time is not known, so nothing \
              decides."
         ),
-        Warning::Unsteady { launches } => format!(
-            "{pair}: measuring began before CPU time per answer was steady in {}.",
-            if *launches == 1 {
-                "1 launch".to_owned()
-            } else {
-                format!("{launches} launches")
-            }
+        Warning::Unsteady { launches } => format!("{pair}: {}", unsteady(*launches)),
+        Warning::UnequalVariances { cell, ratio } => format!(
+            "{}: it varies {ratio:.1} times as much as what it was held against from launch to launch.",
+            name(*cell)
         ),
+        Warning::Drift { change } => {
+            let change = signed_percent(as_percent(*change));
+            format!("{pair}: the difference drifted by {change} over the run.")
+        }
+        Warning::Polluted { sessions } => {
+            let sessions = count(*sessions, "session");
+            format!("{pair}: {sessions} held again, the machine was busy with something else.")
+        }
         Warning::Bimodal { cell } => format!(
             "{}: its launches settle at two levels of CPU time per answer; a mean over them describes neither.",
             name(*cell)

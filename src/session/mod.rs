@@ -75,6 +75,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
         client_share,
         server_share,
         steal_share,
+        others_share: 0.0,
         client,
         sharing,
     })

@@ -77,7 +77,7 @@ pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Eviden
 /// not the servers'.
 fn value(run: &Run, meeting: &Meeting<'_>, metric: Metric) -> Option<f64> {
     let counts = match metric {
-        Metric::CpuPerAnswer => true,
+        Metric::CpuPerAnswer | Metric::Memory | Metric::Startup | Metric::Latency => true,
         Metric::Throughput => !meeting.client_bound && !has_rate(run),
     };
     meeting.value(metric).filter(|_| counts)
@@ -89,14 +89,16 @@ fn has_rate(run: &Run) -> bool {
 }
 
 impl Meeting<'_> {
-    /// Returns the log ratio of speed by a metric; none where the CPU time was not measured.
+    /// Returns the log ratio by a metric, negative where the candidate is worse; none where it was not measured.
     fn value(&self, metric: Metric) -> Option<f64> {
-        match metric {
-            Metric::Throughput => Some(self.throughput),
-            Metric::CpuPerAnswer => {
-                Some(cpu_per_answer(self.baseline)?.ln() - cpu_per_answer(self.candidate)?.ln())
-            }
-        }
+        let of = match metric {
+            Metric::Throughput => return Some(self.throughput),
+            Metric::CpuPerAnswer => cpu_per_answer,
+            Metric::Memory => memory,
+            Metric::Startup => startup,
+            Metric::Latency => latency,
+        };
+        Some(of(self.baseline)?.ln() - of(self.candidate)?.ln())
     }
 
     /// Returns the log ratio of the CPU times that the two got.
@@ -112,6 +114,30 @@ pub(crate) fn cpu_per_answer(sample: &Sample) -> Option<f64> {
     let answers = sample.load.fetches_per_second() * sample.load.seconds;
     let cpu = sample.resources.cpu_seconds;
     (answers > 0.0 && cpu > 0.0).then(|| cpu / answers)
+}
+
+/// Returns the greatest memory of the process tree, bytes: the proportional set where the kernel tells it, for pages that
+/// two processes share count twice in the resident one.
+#[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+fn memory(sample: &Sample) -> Option<f64> {
+    let used = &sample.resources;
+    let bytes = used.pss_peak_bytes.or(used.pss_bytes);
+    positive(bytes.unwrap_or(used.rss_peak_bytes) as f64)
+}
+
+/// Returns the time from the start to the first right answer, ms.
+fn startup(sample: &Sample) -> Option<f64> {
+    positive(sample.startup_ms)
+}
+
+/// Returns the mean latency, in the load's own unit.
+fn latency(sample: &Sample) -> Option<f64> {
+    positive(sample.load.latency.mean)
+}
+
+/// Returns a value that has a logarithm; none of one that was not measured.
+fn positive(value: f64) -> Option<f64> {
+    (value > 0.0 && value.is_finite()).then_some(value)
 }
 
 /// Returns the meetings of a pair in the design of the run.

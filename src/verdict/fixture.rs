@@ -10,7 +10,7 @@ use crate::journal::{
     Built, Client, CpuPlan, Header, Launch, Launched, Machine, MatrixFacts, Purpose, Run, SCHEMA,
     SessionRecord, Sharing, Window,
 };
-use crate::matrix::{Check, Compare, Design, Manner, Rule, Sessions, Stop, Workload};
+use crate::matrix::{Check, Compare, Design, Manner, Metric, Rule, Sessions, Stop, Workload};
 use crate::outcome::{Artifact, Gap, Latency, LoadFigures, Resources, Sample, Spread};
 use crate::version::{Cell, Order, Version};
 
@@ -77,6 +77,7 @@ fn header(cells: Vec<Cell>) -> Header {
         workload_key: "2".repeat(64),
         sessions: Sessions {
             count: 8,
+            least: 8,
             group: 4,
             solo: 3,
             design: Design::Race,
@@ -88,6 +89,7 @@ fn header(cells: Vec<Cell>) -> Header {
             same_within: 0.02,
             confirm: true,
         },
+        metrics: vec![Metric::Throughput],
         machine: machine(),
         cpus: CpuPlan {
             server: vec![0],
@@ -215,6 +217,7 @@ pub(crate) fn session(
         client_share: 0.6,
         server_share: 0.99,
         steal_share: 0.0,
+        others_share: 0.0,
         client: Client::default(),
         sharing: Sharing::default(),
     });

@@ -54,6 +54,7 @@ pub fn judge(run: &Run) -> Judgement {
     }
     Judgement {
         comparisons,
+        others: Vec::new(),
         levels,
         gaps,
         pending,
@@ -153,6 +154,7 @@ impl<'run> Standard<'run> {
             sd: test.map(|test| test.sd),
             sessions: test.map_or(values.len(), |test| test.count),
             confirmed,
+            detectable: None,
             sessions_needed: self.needed(&values, verdict, confirmed),
             warnings,
         }

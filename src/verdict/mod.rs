@@ -24,6 +24,7 @@ pub use looks::{Decided, decided};
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::matrix::Metric;
 use crate::outcome::Gap;
 use crate::version::Pair;
 
@@ -43,17 +44,8 @@ pub enum Verdict {
     Incomparable,
 }
 
-/// The number that decides a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
-    /// Right answers per second; more is better.
-    Throughput,
-    /// The server's CPU time per answer; less is better. It decides where answers per second are not the server's own.
-    CpuPerAnswer,
-}
-
-/// What is known of a pair. Effects are log ratios of speed: candidate − baseline, negative is slower.
+/// What is known of a pair by one metric. Effects are log ratios, turned so that negative is worse: of what is better when
+/// greater candidate − baseline, of what is better when smaller baseline − candidate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The pair.
@@ -72,6 +64,9 @@ pub struct Comparison {
     pub sd: Option<f64>,
     /// Sessions that count.
     pub sessions: usize,
+    /// The least size of an effect, as a log ratio, that so many sessions of such noise would flag with a chance of 80 %.
+    #[serde(default)]
+    pub detectable: Option<f64>,
     /// Whether fresh sessions confirmed a flag; none where none were asked for or held.
     pub confirmed: Option<bool>,
     /// For `unknown`: how many more sessions it would take, by the noise seen.
@@ -121,6 +116,23 @@ pub enum Warning {
     Unsteady {
         /// Launches.
         launches: usize,
+    },
+    /// The launches of the two versions vary unlike: the sd of one is so many times that of the other.
+    UnequalVariances {
+        /// The cell that varies more.
+        cell: usize,
+        /// How many times more.
+        ratio: f64,
+    },
+    /// The pair's log ratio drifts over the run.
+    Drift {
+        /// How far it went from the first session to the last, by the fitted line.
+        change: f64,
+    },
+    /// Sessions in which the machine was busy with something else did not count and were held again.
+    Polluted {
+        /// Sessions.
+        sessions: usize,
     },
     /// Launches of one version settle at two levels.
     Bimodal {
@@ -187,8 +199,10 @@ pub struct Level {
 /// What a whole run says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// Pairs of neighbours in order.
+    /// Pairs of neighbours in order, by the main metric.
     pub comparisons: Vec<Comparison>,
+    /// The same pairs by the other metrics that decide, metric by metric.
+    pub others: Vec<Comparison>,
     /// A level for each measured cell, in order.
     pub levels: Vec<Level>,
     /// A gap for each cell that has no number, in order.

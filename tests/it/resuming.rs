@@ -11,7 +11,7 @@ use harness::journal::{
     self, Built, Client, CpuPlan, Header, Journal, Launch, Launched, Machine, MatrixFacts, Run,
     SCHEMA, SessionRecord, Sharing, Window,
 };
-use harness::matrix::{Check, Compare, Design, Manner, Rule, Sessions, Stop, Workload};
+use harness::matrix::{Check, Compare, Design, Manner, Metric, Rule, Sessions, Stop, Workload};
 use harness::outcome::{Artifact, Gap, GapKind, LoadFigures, Resources, Sample};
 use harness::pipeline::{self, Bench, Recorder};
 use harness::plan::SessionPlan;
@@ -84,6 +84,7 @@ impl Bench for Script {
             client_share: 0.5,
             server_share: 1.0,
             steal_share: 0.0,
+            others_share: 0.0,
             client: Client::default(),
             sharing: Sharing::default(),
         })
@@ -152,6 +153,7 @@ fn header() -> Header {
         workload_key: "key".to_owned(),
         sessions: Sessions {
             count: 6,
+            least: 6,
             group: 4,
             solo: 2,
             design: Design::Race,
@@ -163,6 +165,7 @@ fn header() -> Header {
             same_within: 0.02,
             confirm: true,
         },
+        metrics: vec![Metric::Throughput],
         machine: machine(),
         cpus: CpuPlan {
             server: vec![0],

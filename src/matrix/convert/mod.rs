@@ -6,6 +6,7 @@ mod load;
 mod source;
 mod tool;
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -15,7 +16,9 @@ use super::diagnostic::{Place, Problem, Texts};
 use super::document::Node;
 use super::shape::Found;
 use super::values::{self, Wrong};
-use super::{Design, Listen, Matrix, Rule, Sessions, SourceKind, Tool, Written, wire};
+use super::{
+    Design, Listen, Matrix, Metric, Rule, Sessions, SourceKind, Tool, Workload, Written, wire,
+};
 
 /// Makes a matrix of its wire form, or returns everything found wrong, here and before.
 pub(super) fn matrix(
@@ -49,6 +52,7 @@ pub(super) fn matrix(
     reader.only_what_the_tool_can(wire, &load);
     reader.own_addresses(&wire.start, attached);
     let verdict = reader.verdict(&wire.verdict);
+    let metrics = reader.metrics(&wire.verdict, &load);
     let order = source.as_ref().map(|source| source.order);
     let special = reader.special(wire, &axes, order);
     match (source, start) {
@@ -66,6 +70,7 @@ pub(super) fn matrix(
             load,
             sessions,
             verdict,
+            metrics,
             overrides: special.overrides,
             includes: special.includes,
             excludes: special.excludes,
@@ -135,13 +140,46 @@ impl Reader<'_> {
 
     fn sessions(&mut self, wire: &wire::Sessions) -> Sessions {
         let path = ["sessions", "slice"];
+        let count = wire.count.unwrap_or(12);
+        if wire.least.is_some_and(|least| least > count) {
+            let what = "a pair cannot have more sessions before it is first judged than in all";
+            let help = format!("write at most {count}, or raise `sessions.count`");
+            let why = format!("`sessions.count` is {count}");
+            self.report(&["sessions", "least"], what, why, help);
+        }
         Sessions {
-            count: wire.count.unwrap_or(10),
+            count,
+            least: wire.least.unwrap_or(4).min(count),
             group: wire.group.unwrap_or(4),
             solo: wire.solo.unwrap_or(3),
             design: wire.design.unwrap_or(Design::Race),
             slice: self.duration(&path, wire.slice.as_ref(), "20ms", SHORTEST_SLICE),
         }
+    }
+
+    /// Of a closed loop latency is connections ÷ throughput: no second finding.
+    fn metrics(&mut self, wire: &wire::Verdict, load: &Workload) -> Vec<Metric> {
+        let Some(metrics) = &wire.metrics else {
+            return vec![Metric::Throughput];
+        };
+        let distinct: BTreeSet<&Metric> = metrics.iter().collect();
+        if distinct.len() < metrics.len() {
+            let help = "name each once";
+            let what = "`verdict.metrics` names one twice";
+            self.report(
+                &["verdict", "metrics"],
+                what,
+                "it would be judged twice",
+                help,
+            );
+        }
+        if metrics.contains(&Metric::Latency) && load.manner.rate.is_none() {
+            let what = "latency decides only at a given rate";
+            let why = "in a closed loop it is connections ÷ throughput, no second finding";
+            let help = "give a `rate` in `[load]`, or take \"latency\" out";
+            self.report(&["verdict", "metrics"], what, why, help);
+        }
+        metrics.clone()
     }
 
     /// Another program loads one server at a time.
