@@ -19,7 +19,7 @@ pub use moderate::Prior;
 pub use power::{Power, sd_interval, sessions_to_see};
 pub use rank::signed_rank_p;
 pub use segment::{Suspects, suspects};
-pub use sequential::{bounds, level_of};
+pub use sequential::{Look, bounds, level_of};
 pub use size::{Thresholds, sessions_until};
 pub use student::{TTest, paired, quantile, two_sided_p};
 
