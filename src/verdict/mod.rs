@@ -1,6 +1,6 @@
 //! Samples → comparisons → verdicts. Pure.
 //!
-//! `state` says what is known of each cell, `signs` what its figures give away, `evidence` turns sessions into one log
+//! `state` says what is known of each cell, `signs` what its figures give away, `pollution` which sessions the machine spoilt, `evidence` turns the others into one log
 //! ratio per session and pair, `judge` holds the rule, `looks` the rule for a run that is looked at while it goes on, and
 //! `levels` fits what the table shows.
 
@@ -11,6 +11,7 @@ pub(crate) mod fixture;
 mod judge;
 mod levels;
 mod looks;
+pub(crate) mod pollution;
 pub(crate) mod signs;
 pub(crate) mod state;
 #[cfg(test)]
