@@ -2,6 +2,7 @@
 //!
 //! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
 
+mod boil;
 mod details;
 mod figures;
 mod gaps;
