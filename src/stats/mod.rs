@@ -12,6 +12,7 @@ mod segment;
 mod sequential;
 mod size;
 mod student;
+mod two;
 
 pub use family::{Family, Tested};
 pub use holm::holm;
@@ -22,6 +23,7 @@ pub use segment::{Suspects, suspects};
 pub use sequential::{bounds, level_of};
 pub use size::{Thresholds, sessions_until};
 pub use student::{TTest, paired, quantile, two_sided_p};
+pub use two::{benjamini_hochberg, mann_whitney_p, welch};
 
 /// Returns a count as a real number.
 #[expect(
@@ -72,6 +74,11 @@ pub(crate) mod reference {
 
     const BASELINE: [f64; 8] = [102.1, 99.8, 101.3, 100.4, 98.9, 103.0, 100.9, 99.5];
     const CANDIDATE: [f64; 8] = [98.7, 97.9, 99.6, 98.1, 97.0, 100.2, 98.8, 97.6];
+
+    /// Returns the two samples.
+    pub(crate) fn samples() -> ([f64; 8], [f64; 8]) {
+        (BASELINE, CANDIDATE)
+    }
 
     /// Returns ln candidate − ln baseline.
     pub(crate) fn differences() -> Vec<f64> {
