@@ -5,7 +5,7 @@ use crate::journal::Run;
 use crate::verdict::{Boil, Judgement, Metric, boils};
 
 /// Returns a sentence for each line of versions that came down so.
-pub(super) fn sentences(run: &Run, judgement: &Judgement) -> Vec<String> {
+pub(crate) fn sentences(run: &Run, judgement: &Judgement) -> Vec<String> {
     let found = boils(&judgement.comparisons, &run.header.rule);
     found.iter().map(|boil| sentence(run, boil)).collect()
 }
