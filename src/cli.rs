@@ -122,7 +122,7 @@ pub struct RunArgs {
     /// A short run that proves that everything works: 3 versions, 4 short sessions.
     #[arg(long)]
     pub quick: bool,
-    /// Race sessions of each pair, at least three.
+    /// Sessions of each pair at most, at least three.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub sessions: Option<u32>,
     /// Solo trials of each version.
@@ -131,6 +131,10 @@ pub struct RunArgs {
     /// Seed of every random order; chosen and written down when not given.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// End after this time, builds included, as in `20m`: what is flagged by then is confirmed within it, what is not decided
+    /// is unknown, and says how many sessions it still needs.
+    #[arg(long, value_name = "TIME", value_parser = crate::matrix::duration)]
+    pub budget: Option<std::time::Duration>,
     /// Begin a new run even where an unfinished one could go on.
     #[arg(long)]
     pub fresh: bool,

@@ -5,14 +5,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
 use crate::error::Result;
+use crate::host;
 use crate::journal::{BuildRecord, Built, Journal, Record, Run, SessionRecord};
-use crate::outcome::Gap;
+use crate::outcome::{Gap, GapKind};
 use crate::plan::{self, SessionPlan};
+use crate::stats::real;
 use crate::verdict::{self, Judgement};
+
+/// Sessions that tell how long the next one takes.
+const USUAL: usize = 5;
 
 /// The one seam: prepare a version, run a session. Live it builds, serves and loads; in tests it is a script of outcomes.
 pub trait Bench: Send + Sync + 'static {
@@ -146,15 +152,26 @@ pub async fn build_each<B: Bench>(
     }
 }
 
-/// Holds sessions until the plan has no more, and judges.
+/// Until when a run may measure.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// When the run began, by [`host::monotonic`].
+    pub begun: Duration,
+    /// How long it may take from then on, builds included.
+    pub time: Duration,
+}
+
+/// Holds sessions until the plan has no more or the time is up, and judges.
 pub async fn measure<B: Bench>(
     bench: &B,
     recorder: &mut Recorder,
+    budget: Option<Budget>,
     watch: &mut Watch<'_>,
 ) -> Result<Judgement> {
     loop {
         give_up(recorder, watch)?;
-        let Some(next) = next(&recorder.run) else {
+        let left = budget.map(|budget| budget.time.saturating_sub(host::since(budget.begun)));
+        let Some(next) = next(&recorder.run, left) else {
             break;
         };
         watch(&Event::SessionStarted(&next), &recorder.run);
@@ -163,11 +180,23 @@ pub async fn measure<B: Bench>(
         watch(&Event::SessionEnded(&session), &recorder.run);
         recorder.record(Record::Session(Box::new(session)))?;
     }
-    let judgement = verdict::judge(&recorder.run);
-    for comparison in &judgement.comparisons {
+    leave_the_rest(recorder, watch)?;
+    let judgement = verdict::conclude(&recorder.run);
+    for comparison in judgement.comparisons.iter().chain(&judgement.others) {
         recorder.record(Record::Verdict(comparison.clone()))?;
     }
     Ok(judgement)
+}
+
+/// Writes down the cells that the time did not reach.
+fn leave_the_rest(recorder: &mut Recorder, watch: &mut Watch<'_>) -> Result<()> {
+    for cell in verdict::so_far(&recorder.run).pending {
+        let gap = Gap::new(GapKind::Budget, "the time was up before it was measured")
+            .with_hint(Some("give more time with `--budget`".to_owned()));
+        watch(&Event::GivenUp(cell, &gap), &recorder.run);
+        recorder.record(Record::Gap { cell, gap })?;
+    }
+    Ok(())
 }
 
 /// Writes down the cells that should not be tried again.
@@ -184,23 +213,32 @@ fn give_up(recorder: &mut Recorder, watch: &mut Watch<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the next session: to measure first, then to confirm what that has flagged.
-fn next(run: &Run) -> Option<SessionPlan> {
-    plan::next(run, &[]).or_else(|| {
-        let flagged = run
-            .header
-            .rule
-            .confirm
-            .then(|| verdict::judge(run).flagged());
-        plan::next(run, &flagged.unwrap_or_default())
-    })
+/// Returns the next session for which there is time: to measure first, then to confirm what that has flagged. Time for
+/// confirming is kept.
+fn next(run: &Run, left: Option<Duration>) -> Option<SessionPlan> {
+    let held = verdict::so_far(run).held;
+    let Some(left) = left.map(|left| left.as_secs_f64()) else {
+        return plan::next(run, &held);
+    };
+    let session = usual_seconds(run);
+    // What is flagged when measuring ends here is all that there will be to confirm.
+    let flagged = verdict::conclude(run).held;
+    let confirming = real(plan::left_to_confirm(run, &flagged)) * session;
+    let plan = if left > confirming + session {
+        plan::next(run, &held)
+    } else {
+        plan::next_to_confirm(run, &flagged)
+    };
+    plan.filter(|_| left > session)
 }
 
-/// Returns how many sessions are left if no launch fails from here on; confirmations are known only at their time.
+/// Returns how long a session takes, s: the longest of the last few.
+fn usual_seconds(run: &Run) -> f64 {
+    let last = run.sessions.iter().rev().take(USUAL);
+    last.map(|session| session.seconds).fold(0.0, f64::max)
+}
+
+/// Returns how many sessions are left at most if no launch fails from here on; confirmations are known only at their time.
 pub fn sessions_left(run: &Run) -> u64 {
-    let left = match plan::estimate(run, &[]) {
-        0 => plan::estimate(run, &verdict::judge(run).flagged()),
-        left => left,
-    };
-    left as u64
+    plan::estimate(run, &verdict::so_far(run).held) as u64
 }

@@ -34,7 +34,7 @@ pub async fn run(cli: Cli) -> Result<Exit> {
     let workplace = Workplace::open(cli.project.as_deref());
     match cli.verb {
         Verb::Check(arguments) if arguments.print_schema.is_some() => check::schema(&arguments),
-        Verb::Run(arguments) => run::run(&workplace?, &arguments).await,
+        Verb::Run(arguments) => Box::pin(run::run(&workplace?, &arguments)).await,
         Verb::Build(arguments) => build::run(&workplace?, &arguments).await,
         Verb::List(arguments) => list::run(&workplace?, &arguments).await,
         Verb::Check(arguments) => check::run(&workplace?, &arguments).await,

@@ -33,12 +33,18 @@ const QUICK_SESSIONS: u32 = 4;
 
 pub(super) async fn run(workplace: &Workplace, arguments: &RunArgs) -> Result<Exit> {
     let mut worst = Exit::Done;
+    let begun = host::monotonic();
     let matrices = matrices(workplace, &arguments.selected)?;
     let lock = workplace.lock()?;
     workplace.empty_scratch(&lock)?;
-    for (mut matrix, text) in matrices {
+    let count = u32::try_from(matrices.len()).unwrap_or(u32::MAX);
+    for (place, (mut matrix, text)) in (1..).zip(matrices) {
         adjust(&mut matrix, arguments);
-        worst = worse(worst, run_one(workplace, (matrix, text), arguments).await?);
+        // Each matrix has an equal part of the time, and what those before it have left.
+        let time = arguments.budget.map(|budget| budget * place / count);
+        let budget = time.map(|time| pipeline::Budget { begun, time });
+        let exit = run_one(workplace, (matrix, text), (arguments, budget)).await?;
+        worst = worse(worst, exit);
     }
     Ok(worst)
 }
@@ -46,7 +52,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &RunArgs) -> Result<Ex
 async fn run_one(
     workplace: &Workplace,
     matrix: (Matrix, String),
-    arguments: &RunArgs,
+    (arguments, budget): (&RunArgs, Option<pipeline::Budget>),
 ) -> Result<Exit> {
     let mut progress = Progress::new();
     progress.doing(&format!(
@@ -65,7 +71,7 @@ async fn run_one(
     )?);
     let mut recorder = built(workplace, &bench, header, arguments, &mut progress).await?;
     let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
-    let judgement = pipeline::measure(&*bench, &mut recorder, &mut watch).await?;
+    let judgement = pipeline::measure(&*bench, &mut recorder, budget, &mut watch).await?;
     progress.finish();
     end(workplace, recorder, &judgement, arguments)
 }
@@ -201,6 +207,7 @@ fn adjust(matrix: &mut Matrix, arguments: &RunArgs) {
     if let Some(sessions) = arguments.sessions {
         matrix.sessions.count = sessions;
     }
+    matrix.sessions.least = matrix.sessions.least.min(matrix.sessions.count);
     if let Some(solo) = arguments.solo {
         matrix.sessions.solo = solo;
     }
@@ -234,6 +241,7 @@ fn same_plan(one: &Header, other: &Header) -> bool {
         && one.machine.class == other.machine.class
         && one.cpus == other.cpus
         && one.sessions == other.sessions
+        && one.metrics == other.metrics
         && one.harness == other.harness
 }
 

@@ -3,6 +3,7 @@
 //! Distributions come from statrs; what it lacks or has wrong (exact rank tests, a t quantile to full precision) is
 //! written here. Nothing here knows of versions, sessions or reports.
 
+mod bootstrap;
 mod family;
 mod holm;
 mod moderate;
@@ -13,17 +14,20 @@ mod sequential;
 mod size;
 mod student;
 mod two;
+mod walsh;
 
+pub use bootstrap::bca;
 pub use family::{Family, Tested};
 pub use holm::holm;
 pub use moderate::Prior;
 pub use power::{Power, sd_interval, sessions_to_see};
 pub use rank::signed_rank_p;
 pub use segment::{Suspects, suspects};
-pub use sequential::{bounds, level_of};
+pub use sequential::{Look, bounds, level_of};
 pub use size::{Thresholds, sessions_until};
 pub use student::{TTest, paired, quantile, two_sided_p};
 pub use two::{benjamini_hochberg, mann_whitney_p, welch};
+pub use walsh::{hodges_lehmann, walsh_interval};
 
 /// Returns a count as a real number.
 #[expect(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::signs::signs;
-use super::state::{is_client_bound, launches, sample, solo_samples};
+use super::state::{held, is_client_bound, launches, sample, solo_samples};
 use super::{Metric, Warning};
 use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord, Sharing};
 use crate::matrix::Design;
@@ -33,6 +33,10 @@ pub struct Evidence {
     pub measure: Vec<f64>,
     /// One value for each session held to confirm.
     pub confirm: Vec<f64>,
+    /// One value for each solo trial of both, the k-th of one against the k-th of the other, in designs that have others.
+    pub alone: Vec<f64>,
+    /// Sessions held to measure in which both were launched, whatever they gave.
+    pub attempts: usize,
     /// What a reader should know.
     pub warnings: Vec<Warning>,
 }
@@ -68,8 +72,38 @@ pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Eviden
         metric,
         measure: values(Purpose::Measure),
         confirm: values(Purpose::Confirm),
+        alone: alone(run, &pair, metric),
+        attempts: attempts(run, &pair),
         warnings,
         pair,
+    }
+}
+
+/// Returns the values of the solo trials of a pair; none in the design that has no others.
+fn alone(run: &Run, pair: &Pair, metric: Metric) -> Vec<f64> {
+    if run.header.sessions.design == Design::Solo {
+        return Vec::new();
+    }
+    let purposes = [Purpose::Measure, Purpose::Confirm].into_iter();
+    let trials = purposes.flat_map(|purpose| solos(run, pair, purpose));
+    trials
+        .filter_map(|meeting| value(run, &meeting, metric))
+        .collect()
+}
+
+/// Returns in how many sessions held to measure both of a pair were launched; in the design `solo`, how many trials the one
+/// with fewer has had.
+fn attempts(run: &Run, pair: &Pair) -> usize {
+    let design = run.header.sessions.design;
+    let cells = [pair.baseline, pair.candidate];
+    let held = |cells: &[usize]| held(run, (Purpose::Measure, design), cells).count();
+    match design {
+        Design::Race | Design::Slices => held(&cells),
+        Design::Solo => cells
+            .map(|cell| held(&[cell]))
+            .into_iter()
+            .min()
+            .unwrap_or(0),
     }
 }
 

@@ -3,12 +3,14 @@
 use super::bimodal::bimodal_cells;
 use super::evidence::{Evidence, gather};
 use super::levels;
+use super::looks::{Judged, Looks, decide};
 use super::state::{State, solo_rates, state};
-use super::{Comparison, Judgement, Verdict, Warning};
+use super::{Comparison, Held, Judgement, Verdict, Warning};
 use crate::journal::{Built, Run};
 use crate::matrix::{Design, Rule};
-use crate::stats::{Family, Tested, Thresholds, holm, mean, median, sessions_until, signed_rank_p};
-use crate::version::Pair;
+use crate::stats::{
+    Family, Tested, Thresholds, mean, median, paired, real, sessions_until, signed_rank_p,
+};
 
 /// Fewer sessions than this decide nothing.
 const LEAST_SESSIONS: usize = 3;
@@ -22,23 +24,55 @@ const RANK_LEVEL: f64 = 0.05;
 /// Fewer fresh sessions than this confirm nothing.
 pub(crate) const CONFIRM_SESSIONS: usize = 4;
 
+/// The journal's schema from which on pairs are judged while the run goes on.
+const LOOKS: u32 = 4;
+
+/// Level at which solo trials that point the other way refute a flag.
+const SOLO_LEVEL: f64 = 0.05;
+
 /// Judges a run from its journal alone.
 ///
-/// The order of the cells, the sessions and the rule of the header decide everything; nothing is random.
+/// The order of the cells, the sessions and the rule of the header decide everything; nothing is random. While the run goes
+/// on, pairs that no look has decided yet are `unknown`; of a run that ended, and of one that holds a fixed number of
+/// sessions, all are judged with what there is.
 pub fn judge(run: &Run) -> Judgement {
+    let sessions = &run.header.sessions;
+    let fixed = run.header.schema < LOOKS || sessions.least >= sessions.count;
+    judged(run, run.summary.is_some() || fixed)
+}
+
+/// Judges a run of which nothing more will be measured.
+pub fn conclude(run: &Run) -> Judgement {
+    judged(run, true)
+}
+
+/// Judges a run that goes on, to see what is to be held next.
+pub fn so_far(run: &Run) -> Judgement {
+    judged(run, false)
+}
+
+fn judged(run: &Run, over: bool) -> Judgement {
     let states: Vec<State> = (0..run.header.cells.len())
         .map(|cell| state(run, cell))
         .collect();
     let measured = |cell: usize| states.get(cell) == Some(&State::Measured);
     let bimodal = bimodal_cells(run);
-    let pairs = run.header.pairs(&measured).into_iter();
-    let evidence: Vec<Evidence> = pairs.map(|pair| gather(run, pair, &bimodal)).collect();
-    let mut comparisons = decide(evidence, &run.header.rule);
+    let pairs = run.header.pairs(&measured);
+    let count = pairs.len();
+    let evidence: Vec<Evidence> = pairs
+        .into_iter()
+        .map(|pair| gather(run, pair, &bimodal))
+        .collect();
+    let judged = decide(&evidence, &run.header.rule, looks(run, over));
+    let held = held(&judged);
+    let sessions = &run.header.sessions;
+    let mut comparisons: Vec<Comparison> = judged.into_iter().map(|one| one.comparison).collect();
+    let others = comparisons.split_off(count);
     for comparison in &mut comparisons {
-        warn_of_few(comparison, run.header.sessions.count);
+        warn_of_few(comparison, sessions.least.min(sessions.count));
         warn_of_same_program(run, comparison);
     }
-    if run.header.sessions.design == Design::Race {
+    if sessions.design == Design::Race {
         for comparison in &mut comparisons {
             warn_of_solo(run, comparison);
         }
@@ -54,53 +88,72 @@ pub fn judge(run: &Run) -> Judgement {
     }
     Judgement {
         comparisons,
-        others: Vec::new(),
+        others,
+        held,
         levels,
         gaps,
         pending,
     }
 }
 
-/// Judges all pairs of a run together.
-///
-/// With m pairs: the sessions held to measure of all of them say how much a pair varies from session to session
-/// ([`Family`]). In each pair, sessions far outside the others are set aside, a third of them at most; what is kept gives
-/// a paired t test with a variance moderated by all pairs; Holm's correction over all m makes its adjusted p; its
-/// interval has level alpha ÷ m, so that all intervals hold at once with chance 1 − alpha. A pair with fewer than three
-/// sessions is `unknown` and counts in m, so that m does not depend on how far the run has come.
-pub fn decide(evidence: Vec<Evidence>, rule: &Rule) -> Vec<Comparison> {
-    let standard = Standard::of(&evidence, rule);
-    let p_values: Vec<f64> = evidence
-        .iter()
-        .map(|pair| standard.tested(&pair.measure))
-        .map(|tested| tested.map_or(1.0, |tested| tested.test.p))
-        .collect();
-    std::iter::zip(evidence, holm(&p_values))
-        .map(|(pair, adjusted_p)| standard.compare(pair, adjusted_p))
-        .collect()
+/// Returns when the pairs of a run are looked at.
+fn looks(run: &Run, over: bool) -> Looks {
+    let sessions = &run.header.sessions;
+    let number = |count: u32| usize::try_from(count).unwrap_or(usize::MAX / 4);
+    Looks {
+        least: number(sessions.least.min(sessions.count)),
+        most: number(sessions.count),
+        over,
+    }
 }
 
-/// What all pairs of a run are held to.
+/// Returns what is still to be held of each pair, by whatever metric needs most.
+fn held(judged: &[Judged]) -> Vec<Held> {
+    let mut all: Vec<Held> = Vec::new();
+    for one in judged {
+        let pair = &one.comparison.pair;
+        let place = all.iter().position(|held| held.pair == *pair);
+        let place = place.unwrap_or_else(|| {
+            all.push(Held::new(pair.clone()));
+            all.len() - 1
+        });
+        let held = &mut all[place];
+        held.wanted = held.wanted.max(one.wanted);
+        held.at_most = held.at_most.max(one.at_most);
+        held.fresh = held.fresh.max(one.fresh);
+    }
+    all
+}
+
+/// What a look at a pair says.
+#[derive(Debug, Clone)]
+pub(super) struct Standing {
+    pub(super) comparison: Comparison,
+    /// Whether the sessions held to measure flag the pair, whatever fresh ones say of it.
+    pub(super) flagged: bool,
+    /// Whether the look decides.
+    pub(super) decided: bool,
+}
+
+/// What all pairs of a run are held to by one metric.
 pub(super) struct Standard<'run> {
-    pub(super) rule: &'run Rule,
-    pub(super) thresholds: Thresholds,
+    rule: &'run Rule,
+    /// Of a test that is not one of several looks.
+    thresholds: Thresholds,
     family: Family,
 }
 
 impl<'run> Standard<'run> {
-    fn of(evidence: &[Evidence], rule: &'run Rule) -> Self {
-        Self::learn(evidence.iter().map(|pair| pair.measure.as_slice()), rule)
-    }
-
-    /// Learns from the sessions of each pair, in the order of pairs.
-    pub(super) fn learn<'sample, I>(samples: I, rule: &'run Rule) -> Self
-    where
-        I: Iterator<Item = &'sample [f64]> + Clone,
-    {
+    /// Learns from the sessions of each pair, in the order of pairs. `pairs` counts those of all metrics.
+    pub(super) fn learn(samples: &[&[f64]], pairs: usize, rule: &'run Rule) -> Self {
+        let enough = samples
+            .iter()
+            .copied()
+            .filter(|sample| sample.len() >= LEAST_SESSIONS);
         Self {
             rule,
-            thresholds: thresholds(rule, samples.clone().count()),
-            family: Family::of(samples.filter(|sample| sample.len() >= LEAST_SESSIONS)),
+            thresholds: thresholds(rule, pairs),
+            family: Family::of(enough),
         }
     }
 
@@ -110,58 +163,89 @@ impl<'run> Standard<'run> {
         (values.len() >= LEAST_SESSIONS).then_some(tested)
     }
 
-    /// Concludes about one pair.
+    /// Concludes about one pair from its first `seen` sessions, at the level of a look.
     ///
     /// - `regression`: adjusted p ≤ alpha, and the signed-rank test of the sessions that count has p ≤ 5 % (below six: all
     ///   have the same sign), and their mean log ratio is at most −ln(1 + `min_effect`); and, where fresh sessions were
-    ///   held, they confirm it ([`Standard::confirms`]).
+    ///   held, they confirm it ([`Standard::refuted`]).
     /// - `improvement`: the mirror image.
     /// - `same`: not flagged, and the interval lies inside ± ln(1 + `same_within`).
     /// - `unknown`: everything else, a flag that was not confirmed too.
     ///
     /// Once enough fresh sessions were held, effect and interval are of all sessions together. The first ones alone would
     /// overstate a flagged effect, for they were picked because they showed it; the fresh ones were not picked.
-    fn compare(&self, evidence: Evidence, adjusted_p: f64) -> Comparison {
-        let first = self.tested(&evidence.measure);
-        let adjusted_p = first.as_ref().map(|_| adjusted_p);
+    pub(super) fn conclude(
+        &self,
+        evidence: &Evidence,
+        seen: usize,
+        (level, adjusted_p): (f64, Option<f64>),
+    ) -> Standing {
+        let first = self.tested(&evidence.measure[..seen]);
+        let adjusted_p = first.as_ref().and(adjusted_p);
         let flag = first
-            .filter(|_| adjusted_p <= Some(self.rule.alpha))
+            .filter(|_| adjusted_p.is_some_and(|p| p <= self.rule.alpha))
             .and_then(|first| self.flag(&first));
-        let confirmed = flag
-            .filter(|_| self.rule.confirm && evidence.confirm.len() >= CONFIRM_SESSIONS)
-            .map(|_| self.confirms(&evidence));
-        let values = match confirmed {
-            Some(_) => [evidence.measure.as_slice(), &evidence.confirm].concat(),
-            None => evidence.measure,
+        let fresh = self.rule.confirm && evidence.confirm.len() >= CONFIRM_SESSIONS;
+        let refuted = flag
+            .filter(|_| fresh)
+            .map(|_| self.refuted(&evidence.measure[..seen], evidence));
+        let (values, level) = match refuted {
+            Some(_) => (
+                [&evidence.measure[..seen], &evidence.confirm].concat(),
+                self.thresholds.level,
+            ),
+            None => (evidence.measure[..seen].to_vec(), level),
         };
-        let tested = self.family.test(&values);
-        let verdict = match (flag, confirmed) {
-            (Some(verdict), None | Some(true)) => verdict,
-            (Some(_), Some(false)) => Verdict::Unknown,
-            (None, _) => self.unflagged(&values),
+        let verdict = match (flag, &refuted) {
+            (Some(verdict), None | Some(None)) => verdict,
+            (Some(_), Some(Some(_))) => Verdict::Unknown,
+            (None, _) => self.unflagged(&values, level),
         };
-        let mut warnings = evidence.warnings;
+        let mut comparison = self.comparison(evidence, &values, (level, adjusted_p));
+        comparison.verdict = verdict;
+        comparison.confirmed = refuted.as_ref().map(Option::is_none);
+        if verdict == Verdict::Unknown && refuted.is_none() {
+            comparison.sessions_needed = self.needed(&values);
+        }
+        comparison
+            .warnings
+            .extend(refuted.into_iter().flatten().flatten());
+        Standing {
+            flagged: flag.is_some(),
+            decided: flag.is_some() || verdict == Verdict::Same,
+            comparison,
+        }
+    }
+
+    /// Returns what is to be said of sessions whatever is concluded from them.
+    fn comparison(
+        &self,
+        evidence: &Evidence,
+        values: &[f64],
+        (level, adjusted_p): (f64, Option<f64>),
+    ) -> Comparison {
+        let tested = self.family.test(values);
+        let mut warnings = evidence.warnings.clone();
         warnings.extend(tested.as_ref().and_then(set_aside));
-        warnings.extend((confirmed == Some(false)).then_some(Warning::NotConfirmed));
         let test = tested.map(|tested| tested.test);
         Comparison {
-            pair: evidence.pair,
+            pair: evidence.pair.clone(),
             metric: evidence.metric,
-            verdict,
-            effect: test.map(|test| test.mean).or_else(|| mean(&values)),
-            interval: test.map(|test| test.interval(self.thresholds.level)),
+            verdict: Verdict::Unknown,
+            effect: test.map(|test| test.mean).or_else(|| mean(values)),
+            interval: test.map(|test| test.interval(level)),
             adjusted_p,
             sd: test.map(|test| test.sd),
             sessions: test.map_or(values.len(), |test| test.count),
-            confirmed,
             detectable: None,
-            sessions_needed: self.needed(&values, verdict, confirmed),
+            confirmed: None,
+            sessions_needed: None,
             warnings,
         }
     }
 
     /// Returns the verdict that sessions which surely differ from zero call for, if they call for a flag.
-    pub(super) fn flag(&self, first: &Tested) -> Option<Verdict> {
+    fn flag(&self, first: &Tested) -> Option<Verdict> {
         if !passes_gate(&first.kept) {
             return None;
         }
@@ -174,29 +258,36 @@ impl<'run> Standard<'run> {
         }
     }
 
-    /// Returns whether fresh sessions confirm a flag: alone they differ from zero at level alpha, with the same sign, and
-    /// all sessions together still show an effect worth a flag.
+    /// Returns what speaks against a flag; nothing where it is confirmed.
     ///
-    /// Alpha is not divided here: only flagged pairs come to this, and each has passed the corrected test before.
-    fn confirms(&self, evidence: &Evidence) -> bool {
-        let all = [evidence.measure.as_slice(), &evidence.confirm].concat();
-        let tests =
-            [&evidence.measure, &evidence.confirm, &all].map(|values| self.family.test(values));
+    /// Fresh sessions confirm it when alone they differ from zero at level alpha, with the same sign, and all sessions together
+    /// still show an effect worth a flag. Alpha is not divided here: only flagged pairs come to this, and each has passed
+    /// the corrected test before. And the solo trials must not surely point the other way.
+    fn refuted(&self, measure: &[f64], evidence: &Evidence) -> Option<Vec<Warning>> {
+        let all = [measure, &evidence.confirm].concat();
+        let tests = [measure, &evidence.confirm, &all].map(|values| self.family.test(values));
         let [Some(first), Some(fresh), Some(all)] = tests.map(|tested| Some(tested?.test)) else {
-            return false;
+            return Some(vec![Warning::NotConfirmed]);
         };
-        fresh.p <= self.rule.alpha
+        if let Some(solo) = self.solo_against(first.mean, &evidence.alone) {
+            return Some(vec![Warning::NotConfirmed, Warning::SoloDisagrees { solo }]);
+        }
+        let confirmed = fresh.p <= self.rule.alpha
             && fresh.mean.signum().total_cmp(&first.mean.signum()).is_eq()
-            && all.mean.abs() >= self.thresholds.least
+            && all.mean.abs() >= self.thresholds.least;
+        (!confirmed).then(|| vec![Warning::NotConfirmed])
+    }
+
+    /// Returns the mean of solo trials that surely point the other way, by an effect worth a flag.
+    fn solo_against(&self, effect: f64, alone: &[f64]) -> Option<f64> {
+        let test = paired(alone)?;
+        let against = -test.mean * effect.signum() >= self.thresholds.least;
+        (against && alone.len() >= LEAST_SESSIONS && test.p <= SOLO_LEVEL).then_some(test.mean)
     }
 
     /// Returns `same` or `unknown`.
-    pub(super) fn unflagged(&self, values: &[f64]) -> Verdict {
-        let within = |tested: Tested| {
-            tested
-                .test
-                .within(self.thresholds.level, self.thresholds.margin)
-        };
+    fn unflagged(&self, values: &[f64], level: f64) -> Verdict {
+        let within = |tested: Tested| tested.test.within(level, self.thresholds.margin);
         if self.tested(values).is_some_and(within) {
             Verdict::Same
         } else {
@@ -204,12 +295,9 @@ impl<'run> Standard<'run> {
         }
     }
 
-    /// Returns how many more sessions would decide an unknown pair; none where a flag was refuted, for then the question
-    /// is no longer one of number.
-    fn needed(&self, values: &[f64], verdict: Verdict, confirmed: Option<bool>) -> Option<u32> {
-        if verdict != Verdict::Unknown || confirmed.is_some() {
-            return None;
-        }
+    /// Returns how many more sessions would decide an unknown pair. Where a flag was refuted the question is no longer one
+    /// of number.
+    fn needed(&self, values: &[f64]) -> Option<u32> {
         sessions_until(&self.tested(values)?.test, &self.thresholds)
     }
 }
@@ -217,7 +305,7 @@ impl<'run> Standard<'run> {
 /// Returns what decides one pair among `count`. Sizes are logarithms, so that a step and its way back weigh the same.
 fn thresholds(rule: &Rule, count: usize) -> Thresholds {
     Thresholds {
-        level: rule.alpha / crate::stats::real(count.max(1)),
+        level: rule.alpha / real(count.max(1)),
         least: rule.min_effect.ln_1p(),
         margin: rule.same_within.ln_1p(),
     }
@@ -279,23 +367,5 @@ fn warn_of_solo(run: &Run, comparison: &mut Comparison) {
     };
     if against >= run.header.rule.min_effect.ln_1p() {
         comparison.warnings.push(Warning::SoloDisagrees { solo });
-    }
-}
-
-impl Judgement {
-    /// Returns the pairs that the sessions held to measure flag, whatever fresh sessions said of them since.
-    ///
-    /// Sessions to confirm are planned for these. If a pair left the list as soon as some fresh sessions spoke against
-    /// it, the end of its confirmation would depend on its outcome.
-    pub fn flagged(&self) -> Vec<Pair> {
-        let flagged = |comparison: &&Comparison| {
-            comparison.warnings.contains(&Warning::NotConfirmed)
-                || matches!(
-                    comparison.verdict,
-                    Verdict::Regression | Verdict::Improvement
-                )
-        };
-        let flagged = self.comparisons.iter().filter(flagged);
-        flagged.map(|comparison| comparison.pair.clone()).collect()
     }
 }

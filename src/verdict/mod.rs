@@ -20,9 +20,8 @@ mod tests;
 pub use boil::{Boil, boils};
 pub use evidence::Evidence;
 pub(crate) use evidence::cpu_per_answer;
-pub(crate) use judge::CONFIRM_SESSIONS;
-pub use judge::{decide, judge};
-pub use looks::{Decided, decided};
+pub use judge::{conclude, judge, so_far};
+pub use looks::{Judged, Looks, decide};
 
 use serde::{Deserialize, Serialize};
 
@@ -205,10 +204,38 @@ pub struct Judgement {
     pub comparisons: Vec<Comparison>,
     /// The same pairs by the other metrics that decide, metric by metric.
     pub others: Vec<Comparison>,
+    /// What is still to be held of each pair.
+    pub held: Vec<Held>,
     /// A level for each measured cell, in order.
     pub levels: Vec<Level>,
     /// A gap for each cell that has no number, in order.
     pub gaps: Vec<(usize, Gap)>,
     /// Cells that have neither yet: the run has not come to them.
     pub pending: Vec<usize>,
+}
+
+/// What is still to be held of a pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The pair.
+    pub pair: Pair,
+    /// Further sessions that the next look waits for; 0 when it is decided, or waits for others.
+    pub wanted: usize,
+    /// Further sessions that it may get at most.
+    pub at_most: usize,
+    /// Fresh sessions that are to confirm it, those already held included; 0 where nothing is flagged.
+    ///
+    /// It stays, whatever the fresh sessions say: if it did not, the end of a confirmation would depend on its outcome.
+    pub fresh: usize,
+}
+
+impl Held {
+    pub(crate) fn new(pair: Pair) -> Self {
+        Self {
+            pair,
+            wanted: 0,
+            at_most: 0,
+            fresh: 0,
+        }
+    }
 }

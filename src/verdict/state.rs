@@ -1,6 +1,6 @@
 //! What a journal says of each cell: measured, a gap, or not come to yet.
 
-use crate::journal::{Built, Client, Launch, Launched, Run, SessionRecord};
+use crate::journal::{Built, Client, Launch, Launched, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::outcome::{Gap, GapKind, Sample};
 
@@ -48,6 +48,21 @@ pub(crate) fn launches(run: &Run, cell: usize) -> impl Iterator<Item = (&Session
             .filter(move |launch| launch.cell == cell);
         own.map(move |launch| (session, launch))
     })
+}
+
+/// Returns the sessions of a purpose and a design in which all of some cells were launched.
+pub(crate) fn held<'run>(
+    run: &'run Run,
+    (purpose, design): (Purpose, Design),
+    cells: &[usize],
+) -> impl Iterator<Item = &'run SessionRecord> {
+    let of_kind =
+        move |session: &&SessionRecord| session.purpose == purpose && session.design == design;
+    let all_there = move |session: &&SessionRecord| {
+        let there = |cell: &usize| session.launches.iter().any(|launch| launch.cell == *cell);
+        cells.iter().all(there)
+    };
+    run.sessions.iter().filter(of_kind).filter(all_there)
 }
 
 /// Returns the samples of a cell's solo trials, in order.

@@ -222,7 +222,7 @@ fn go_on(mut recorder: Recorder) -> (Judgement, Run) {
         pipeline::build(&bench, &mut recorder, 2, &mut watch)
             .await
             .unwrap();
-        pipeline::measure(&*bench, &mut recorder, &mut watch)
+        pipeline::measure(&*bench, &mut recorder, None, &mut watch)
             .await
             .unwrap()
     });

@@ -4,7 +4,7 @@
 //! as the product has sessions.
 
 use harness::matrix::Rule;
-use harness::verdict::{Comparison, Evidence, Metric, Verdict, decide};
+use harness::verdict::{Comparison, Evidence, Looks, Metric, Verdict, decide};
 use harness::version::Pair;
 
 use super::noise::{Plan, Random};
@@ -21,7 +21,14 @@ pub(crate) const RULE: Rule = Rule {
 
 /// Returns what is judged of the differences of one run.
 pub(crate) fn judged(sets: Vec<Vec<f64>>, rule: &Rule) -> Vec<Comparison> {
-    decide(sets.into_iter().enumerate().map(evidence).collect(), rule)
+    let pairs: Vec<Evidence> = sets.into_iter().enumerate().map(evidence).collect();
+    at_once(&pairs, rule)
+}
+
+/// Returns what is judged of pairs by a single look.
+pub(crate) fn at_once(pairs: &[Evidence], rule: &Rule) -> Vec<Comparison> {
+    let judged = decide(pairs, rule, Looks::once()).into_iter();
+    judged.map(|one| one.comparison).collect()
 }
 
 /// Makes evidence of the differences of the pair that is this manieth.
@@ -33,8 +40,10 @@ pub(crate) fn evidence((place, measure): (usize, Vec<f64>)) -> Evidence {
             skipped: Vec::new(),
         },
         metric: Metric::Throughput,
+        attempts: measure.len(),
         measure,
         confirm: Vec::new(),
+        alone: Vec::new(),
         warnings: Vec::new(),
     }
 }

@@ -2,11 +2,11 @@
 
 use harness::matrix::Rule;
 use harness::stats::suspects;
-use harness::verdict::{Comparison, Decided, Evidence, Verdict, decide, decided};
+use harness::verdict::{Comparison, Evidence, Looks, Verdict, decide};
 
 use super::bound::Share;
 use super::noise::{Noise, Plan, Random};
-use super::pairs::{RULE, Tool, evidence, is_flag, judged};
+use super::pairs::{RULE, Tool, at_once, evidence, is_flag, judged};
 use super::real;
 use super::series::Watch;
 
@@ -126,7 +126,7 @@ fn reported(plan: &Plan, confirm: bool, random: &mut Random) -> Vec<Comparison> 
         .enumerate()
         .map(evidence)
         .collect();
-    let first = decide(pairs.clone(), &rule);
+    let first = at_once(&pairs, &rule);
     if confirm {
         for (pair, fresh) in std::iter::zip(&mut pairs, plan.differences(random)) {
             if is_flag(&first[pair.pair.baseline]) {
@@ -134,7 +134,7 @@ fn reported(plan: &Plan, confirm: bool, random: &mut Random) -> Vec<Comparison> 
             }
         }
     }
-    decide(pairs, &rule)
+    at_once(&pairs, &rule)
 }
 
 /// A run of ten versions, eight sessions, sd 1 %, the fifth pair slower by a share.
@@ -263,12 +263,7 @@ pub(crate) fn looks(runs: usize) -> Vec<Row> {
     ] {
         let plan = Plan::null(noise, 10, MOST);
         let mut random = Random::new(6);
-        let alarm = || {
-            looked(&plan, &rule, &mut random)
-                .iter()
-                .flatten()
-                .any(|one| one.verdict != Verdict::Same)
-        };
+        let alarm = || looked(&plan, &rule, &mut random).iter().any(is_flag);
         rows.push(Row {
             line: "S1",
             what: format!("any false alarm at any look, 10 versions, {}", noise.name()),
@@ -282,7 +277,7 @@ pub(crate) fn looks(runs: usize) -> Vec<Row> {
             ..step(Noise::Normal, 0.01 * sds)
         };
         let mut random = Random::new(7);
-        let second = |one: Decided| one.sessions <= 6 && one.verdict == Verdict::Regression;
+        let second = |one: &Comparison| one.sessions <= 6 && one.verdict == Verdict::Regression;
         rows.push(Row {
             line: "S1",
             what: format!("{sds} sd slower found by the second look"),
@@ -291,23 +286,27 @@ pub(crate) fn looks(runs: usize) -> Vec<Row> {
             } else {
                 Target::AtLeast(0.9)
             },
-            found: Share::count(runs, || {
-                looked(&plan, &RULE, &mut random)[4].is_some_and(second)
-            }),
+            found: Share::count(runs, || second(&looked(&plan, &RULE, &mut random)[4])),
         });
     }
     rows
 }
 
 /// Simulates a run and looks at it.
-fn looked(plan: &Plan, rule: &Rule, random: &mut Random) -> Vec<Option<Decided>> {
+fn looked(plan: &Plan, rule: &Rule, random: &mut Random) -> Vec<Comparison> {
     let pairs: Vec<Evidence> = plan
         .differences(random)
         .into_iter()
         .enumerate()
         .map(evidence)
         .collect();
-    decided(&pairs, rule, plan.sessions)
+    let looks = Looks {
+        least: 4,
+        most: plan.sessions,
+        over: true,
+    };
+    let judged = decide(&pairs, rule, looks).into_iter();
+    judged.map(|one| one.comparison).collect()
 }
 
 /// Values of a series.
