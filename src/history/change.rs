@@ -162,6 +162,23 @@ mod tests {
     }
 
     #[test]
+    fn ten_nights_show_a_step_of_five_times_the_noise() {
+        let mut random = Pcg64::seed_from_u64(9);
+        let mut found = 0;
+        for _ in 0..100 {
+            let mut series = nights(50, 0.0, &mut random);
+            for value in series[40..].iter_mut().flatten() {
+                *value -= 5.0;
+            }
+            // The hardest that the correction over 20 series can ask.
+            let sure =
+                |step: &Step| step.night == 40 && step.p <= 0.05 / 20.0 && step.rank_p <= 0.05;
+            found += usize::from(steps(&series).iter().any(sure));
+        }
+        assert!(found >= 95, "{found} of 100");
+    }
+
+    #[test]
     fn the_correlation_is_found_again() {
         for truth in [0.0, 0.5, 0.8] {
             let mut random = Pcg64::seed_from_u64(4);
