@@ -337,3 +337,128 @@ fn because(why: &Why) -> String {
         Why::Unlinked => "no version was measured there that leads to the newest run".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::history::RunName;
+
+    /// A history of so many runs of one version, in which nothing happened.
+    fn quiet(runs: i64) -> History {
+        let residuals: Vec<Option<f64>> =
+            (0..runs).map(|run| (run % 7 != 3).then_some(0.0)).collect();
+        let night = |run: i64| RunName {
+            run: format!("night-{run}"),
+            started: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * run),
+        };
+        History {
+            schema: 1,
+            title: "a | b".to_owned(),
+            file: PathBuf::from("a b.toml"),
+            alpha: 0.05,
+            min_effect: 0.01,
+            machine: vec![0.0; residuals.len()],
+            nights: (0..runs).map(night).collect(),
+            versions_a_night: 1,
+            versions: vec![Line {
+                id: "1.0.0\n| x".to_owned(),
+                fetches_per_second: 8000.0,
+                measured: residuals.len(),
+                residuals,
+                drift: None,
+            }],
+            changes: Vec::new(),
+            series: 2,
+            suspects: Vec::new(),
+            boils: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+
+    /// A change of a version that a run of an hour later showed.
+    fn change_of(of: Of) -> Change {
+        Change {
+            of,
+            on: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(3),
+            after: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(2),
+            nights: (8, 1),
+            effect: 1.03_f64.ln(),
+            adjusted_p: 0.2,
+            rank_p: 0.1,
+            sure: false,
+            new_program: Some(false),
+        }
+    }
+
+    #[test]
+    fn many_runs_are_folded_and_gaps_stay_gaps() {
+        let text = quiet(7).terminal();
+        assert!(text.contains("▅▅▅·▅▅▅"), "{text}");
+        assert!(text.contains("a column is a run"), "{text}");
+        let text = quiet(300).terminal();
+        assert!(text.contains("a column is the median of 5 runs"), "{text}");
+        let widest = text.lines().take(6).map(|line| line.chars().count()).max();
+        assert!(widest.unwrap() < 110, "{text}");
+    }
+
+    #[test]
+    fn any_name_leaves_lines_and_tables_whole() {
+        let history = quiet(6);
+        assert!(history.terminal().contains("1.0.0 | x"));
+        let markdown = history.markdown();
+        assert!(markdown.starts_with("# History of a \\| b\n"), "{markdown}");
+        assert!(markdown.contains("\n| 1.0.0 \\| x | `"), "{markdown}");
+    }
+
+    #[test]
+    fn few_versions_and_few_runs_are_noted() {
+        let many = quiet(6).terminal();
+        assert!(
+            many.contains("note: the usual run has 1 version: below three, "),
+            "{many}"
+        );
+        let one = quiet(1).terminal();
+        assert!(
+            one.contains("`harness run 'a b.toml'` makes another"),
+            "{one}"
+        );
+        assert!(!one.contains("machine  "), "{one}");
+    }
+
+    #[test]
+    fn a_suspect_of_two_runs_a_day_names_the_minute_and_what_is_known_of_the_program() {
+        let told = change(&change_of(Of::Version("1.0.0".to_owned())));
+        assert_eq!(
+            told,
+            "suspect: 1.0.0 got 3.0 % faster on 1970-01-01 03:00 against the others, though it is the same version (8 runs \
+             before, 1 since, p = 0.20); its program is the same, byte for byte, so what it runs on or with changed."
+        );
+        let pair = Of::Pair("1.0.0".to_owned(), "1.1.0".to_owned());
+        let told = change(&change_of(pair));
+        assert!(
+            told.starts_with("suspect: 1.1.0 got 3.0 % faster against 1.0.0 on "),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn runs_of_one_reason_are_told_together_and_not_all_by_name() {
+        let out = |run: usize, why| LeftOut {
+            run: format!("night-{run}"),
+            why,
+        };
+        let mut runs: Vec<LeftOut> = (0..6).map(|run| out(run, Why::Unfinished)).collect();
+        runs.push(out(7, Why::OtherMachine(Vec::new())));
+        assert_eq!(
+            left_out(&runs),
+            [
+                "6 runs left out, not ended: night-0, night-1, night-2, night-3 and 2 more.",
+                "1 run left out, another machine than that of the newest run: night-7.",
+            ]
+        );
+    }
+}
