@@ -136,13 +136,7 @@ impl Step {
 
     /// Returns what of it changed.
     pub(super) fn quantity(&self) -> &'static str {
-        match self.metric {
-            Metric::Throughput => "answers per second",
-            Metric::CpuPerAnswer => "answers per CPU second",
-            Metric::Memory => "memory",
-            Metric::Startup => "time to start",
-            Metric::Latency => "latency",
-        }
+        quantity(self.metric)
     }
 
     /// Returns the effect as `-3.1 %`, or nothing known.
@@ -223,6 +217,17 @@ impl Step {
             list(&suspects, "or"),
             list(&skipped, "and"),
         )
+    }
+}
+
+/// Returns what a metric is called.
+pub(super) fn quantity(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => "answers per second",
+        Metric::CpuPerAnswer => "answers per CPU second",
+        Metric::Memory => "memory",
+        Metric::Startup => "time to start",
+        Metric::Latency => "latency",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::steps::quantity;
 use super::words::{as_percent, count, list, number, share, signed_percent};
 use crate::journal::{Header, Launched, Run};
 use crate::matrix::Compare;
@@ -35,7 +36,7 @@ pub(super) fn sentences(run: &Run, judgement: &Judgement) -> Vec<String> {
     }
     sentences.extend(reference_gaps(&run.header, judgement));
     sentences.extend(withdrawn(&run.header));
-    for comparison in &judgement.comparisons {
+    for comparison in judgement.comparisons.iter().chain(&judgement.others) {
         for warning in &comparison.warnings {
             let sentence = of_pair(run, comparison, warning);
             sentences.extend(sentence.filter(|sentence| !sentences.contains(sentence)));
@@ -105,7 +106,8 @@ fn bound(sessions: usize, metric: Metric) -> String {
     let sessions = count(sessions, "session");
     let so = match metric {
         Metric::CpuPerAnswer => "so answers per CPU second decide",
-        Metric::Throughput | Metric::Memory | Metric::Startup | Metric::Latency => {
+        Metric::Latency => "and latency in such a session does not count",
+        Metric::Throughput | Metric::Memory | Metric::Startup => {
             "and answers per second of such a session do not count"
         }
     };
@@ -140,6 +142,10 @@ fn of_pair(run: &Run, comparison: &Comparison, warning: &Warning) -> Option<Stri
         Warning::OnlyRate => format!(
             "{pair}: answers per second are the rate that was asked for, and the servers' CPU time is not known, so nothing \
              decides."
+        ),
+        Warning::NotMeasured => format!(
+            "{pair}: {} was not measured, so nothing is known of it.",
+            quantity(comparison.metric)
         ),
         Warning::Unsteady { launches } => format!("{pair}: {}", unsteady(*launches)),
         Warning::UnequalVariances { cell, ratio } => format!(

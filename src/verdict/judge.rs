@@ -1,7 +1,7 @@
 //! Evidence → comparisons. The rule, in one place.
 
 use super::bimodal::bimodal_cells;
-use super::evidence::{Evidence, gather};
+use super::evidence::{Evidence, gather, gather_others};
 use super::levels;
 use super::looks::{Judged, Looks, decide};
 use super::state::{State, solo_rates, state};
@@ -59,10 +59,15 @@ fn judged(run: &Run, over: bool) -> Judgement {
     let bimodal = bimodal_cells(run);
     let pairs = run.header.pairs(&measured);
     let count = pairs.len();
-    let evidence: Vec<Evidence> = pairs
+    let further: Vec<Evidence> = pairs
+        .iter()
+        .flat_map(|pair| gather_others(run, pair))
+        .collect();
+    let mut evidence: Vec<Evidence> = pairs
         .into_iter()
         .map(|pair| gather(run, pair, &bimodal))
         .collect();
+    evidence.extend(further);
     let judged = decide(&evidence, &run.header.rule, looks(run, over));
     let held = held(&judged);
     let sessions = &run.header.sessions;

@@ -111,6 +111,8 @@ pub enum Warning {
     },
     /// Requests came at a given rate and the CPU time of the servers is not known, so nothing decides.
     OnlyRate,
+    /// The metric was not measured, so nothing is known of the pair by it.
+    NotMeasured,
     /// Measuring began before CPU per answer was steady, in this many launches.
     Unsteady {
         /// Launches.
@@ -200,7 +202,7 @@ pub struct Level {
 pub struct Judgement {
     /// Pairs of neighbours in order, by the main metric.
     pub comparisons: Vec<Comparison>,
-    /// The same pairs by the other metrics that decide, metric by metric.
+    /// The same pairs by the other metrics that decide, pair by pair.
     pub others: Vec<Comparison>,
     /// What is still to be held of each pair.
     pub held: Vec<Held>,
