@@ -16,7 +16,7 @@ mod student;
 pub use family::{Family, Tested};
 pub use holm::holm;
 pub use moderate::Prior;
-pub use power::{Power, sd_interval, sessions_to_see};
+pub use power::{Power, sd_interval, sessions_to_see, smallest_effect};
 pub use rank::signed_rank_p;
 pub use segment::{Suspects, suspects};
 pub use sequential::{Look, bounds, level_of};

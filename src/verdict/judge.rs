@@ -9,7 +9,8 @@ use super::{Comparison, Held, Judgement, Verdict, Warning};
 use crate::journal::{Built, Run};
 use crate::matrix::{Design, Rule};
 use crate::stats::{
-    Family, Tested, Thresholds, mean, median, paired, real, sessions_until, signed_rank_p,
+    Family, Power, TTest, Tested, Thresholds, mean, median, paired, real, sessions_until,
+    signed_rank_p, smallest_effect,
 };
 
 /// Fewer sessions than this decide nothing.
@@ -29,6 +30,9 @@ const LOOKS: u32 = 4;
 
 /// Level at which solo trials that point the other way refute a flag.
 const SOLO_LEVEL: f64 = 0.05;
+
+/// The chance with which the smallest effect that could have been seen is seen.
+const SEEN: f64 = 0.8;
 
 /// Judges a run from its journal alone.
 ///
@@ -242,11 +246,21 @@ impl<'run> Standard<'run> {
             adjusted_p,
             sd: test.map(|test| test.sd),
             sessions: test.map_or(values.len(), |test| test.count),
-            detectable: None,
+            detectable: test.and_then(|test| self.detectable(&test, level)),
             confirmed: None,
             sessions_needed: None,
             warnings,
         }
+    }
+
+    /// Returns the least size of an effect that such sessions would have shown.
+    fn detectable(&self, test: &TTest, level: f64) -> Option<f64> {
+        let wanted = Power {
+            level,
+            least: self.thresholds.least,
+            power: SEEN,
+        };
+        smallest_effect(test, &wanted)
     }
 
     /// Returns the verdict that sessions which surely differ from zero call for, if they call for a flag.
