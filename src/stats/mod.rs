@@ -5,6 +5,7 @@
 
 mod family;
 mod holm;
+mod kendall;
 mod moderate;
 mod power;
 mod rank;
@@ -15,6 +16,7 @@ mod student;
 
 pub use family::{Family, Tested};
 pub use holm::holm;
+pub use kendall::kendall_p;
 pub use moderate::Prior;
 pub use power::{Power, sd_interval, sessions_to_see, smallest_effect};
 pub use rank::signed_rank_p;

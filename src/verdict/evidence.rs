@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::signs::signs;
 use super::state::{held, is_client_bound, launches, sample, solo_samples};
-use super::{Metric, Warning};
+use super::{Metric, Warning, warn};
 use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord, Sharing};
 use crate::matrix::Design;
 use crate::outcome::Sample;
@@ -128,7 +128,7 @@ fn by_metric(
         held.filter_map(|meeting| value(run, meeting, metric))
             .collect()
     };
-    Evidence {
+    let mut evidence = Evidence {
         metric,
         measure: values(Purpose::Measure),
         confirm: values(Purpose::Confirm),
@@ -136,7 +136,10 @@ fn by_metric(
         attempts: attempts(run, &pair),
         warnings,
         pair,
-    }
+    };
+    let odd = warn::warnings(run, &evidence);
+    evidence.warnings.extend(odd);
+    evidence
 }
 
 /// Returns the values of the solo trials of a pair; none in the design that has no others.
@@ -186,14 +189,14 @@ fn has_rate(run: &Run) -> bool {
 impl Meeting<'_> {
     /// Returns the log ratio by a metric, negative where the candidate is worse; none where it was not measured.
     fn value(&self, metric: Metric) -> Option<f64> {
-        let of = match metric {
-            Metric::Throughput => return Some(self.throughput),
-            Metric::Memory => return memory(self.baseline, self.candidate),
-            Metric::CpuPerAnswer => cpu_per_answer,
-            Metric::Startup => startup,
-            Metric::Latency => latency,
-        };
-        Some(of(self.baseline)?.ln() - of(self.candidate)?.ln())
+        let of = |sample| figure(sample, metric).map(f64::ln);
+        match metric {
+            Metric::Throughput => Some(self.throughput),
+            Metric::Memory => memory(self.baseline, self.candidate),
+            Metric::CpuPerAnswer | Metric::Startup | Metric::Latency => {
+                Some(of(self.baseline)? - of(self.candidate)?)
+            }
+        }
     }
 
     /// Returns the log ratio of the CPU times that the two got.
@@ -229,6 +232,17 @@ fn proportional(sample: &Sample) -> Option<f64> {
 #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
 fn resident(sample: &Sample) -> Option<f64> {
     positive(sample.resources.rss_peak_bytes as f64)
+}
+
+/// Returns what a launch shows by a metric that is better when smaller, and CPU time per answer in place of answers per
+/// second.
+pub(super) fn figure(sample: &Sample, metric: Metric) -> Option<f64> {
+    match metric {
+        Metric::Throughput | Metric::CpuPerAnswer => cpu_per_answer(sample),
+        Metric::Memory => proportional(sample).or_else(|| resident(sample)),
+        Metric::Startup => startup(sample),
+        Metric::Latency => latency(sample),
+    }
 }
 
 /// Returns the time from the start to the first right answer, ms.

@@ -1,7 +1,7 @@
 //! Samples → comparisons → verdicts. Pure.
 //!
 //! `state` says what is known of each cell, `signs` what its figures give away, `evidence` turns sessions into one log
-//! ratio per session and pair, `judge` holds the rule, `looks` the rule for a run that is looked at while it goes on, and
+//! ratio per session and pair, `warn` says what is odd about these, `judge` holds the rule, `looks` the rule for a run that is looked at while it goes on, and
 //! `levels` fits what the table shows.
 
 mod bimodal;
@@ -13,6 +13,7 @@ mod levels;
 mod looks;
 pub(crate) mod signs;
 pub(crate) mod state;
+mod warn;
 #[cfg(test)]
 mod tests;
 
