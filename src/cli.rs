@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 /// Which version made my server slower?
 ///
@@ -42,6 +45,8 @@ pub enum Verb {
     Check(CheckArgs),
     /// Make the report again from a journal.
     Report(ReportArgs),
+    /// Hold all runs of a matrix against each other: what the machine did, and what each version did.
+    History(HistoryArgs),
     /// Show the build or server log of a cell, or the figures of its loads.
     Log(LogArgs),
     /// Accept a known gap, so that it is no news; without a cell, list those that are accepted.
@@ -201,6 +206,32 @@ pub struct ReportArgs {
     /// Write it to this file instead.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `history`.
+#[derive(Debug, Clone, Args)]
+pub struct HistoryArgs {
+    /// A matrix file (*.toml), the first of harness.toml by default; then versions: only these are looked at.
+    #[arg(value_name = "MATRIX|VERSION")]
+    pub what: Vec<String>,
+    /// Only runs that began on this day (UTC) or later.
+    #[arg(long, value_name = "DATE", value_parser = day)]
+    pub since: Option<Timestamp>,
+    /// Only the newest N of the runs that may be compared.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub last: Option<usize>,
+    /// How the history is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Reads a day as the time at which it begins.
+fn day(text: &str) -> Result<Timestamp, String> {
+    let day: Date = text
+        .parse()
+        .map_err(|error| format!("{error}; write it as in 2026-11-30"))?;
+    let begins = TimeZone::UTC.to_timestamp(day.at(0, 0, 0, 0));
+    begins.map_err(|error| error.to_string())
 }
 
 /// Arguments of `log`.

@@ -199,6 +199,22 @@ pub fn stolen() -> Duration {
     Duration::from_millis(ticks * 1000 / procfs::ticks_per_second().max(1))
 }
 
+/// Returns the time since boot in which some CPUs worked, for programs, for the kernel and for interrupts. It is counted in
+/// ticks, so a difference is off by up to one of each CPU.
+pub fn busy(cpus: &BTreeSet<usize>) -> Duration {
+    let Ok(stats) = procfs::KernelStats::current() else {
+        return Duration::ZERO;
+    };
+    let of_each = cpus.iter().filter_map(|cpu| stats.cpu_time.get(*cpu));
+    // What guests ran is a part of the users' time.
+    let ticks = of_each.map(|cpu| {
+        let interrupts = cpu.irq.unwrap_or(0) + cpu.softirq.unwrap_or(0);
+        cpu.user + cpu.nice + cpu.system + interrupts
+    });
+    let ticks: u64 = ticks.sum();
+    Duration::from_millis(ticks * 1000 / procfs::ticks_per_second().max(1))
+}
+
 /// Returns the monotonic clock, the one that a supervisor's start time is of.
 pub fn monotonic() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

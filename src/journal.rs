@@ -217,7 +217,7 @@ pub struct SessionRecord {
     pub server_share: f64,
     /// CPU time stolen by the hypervisor ÷ measured time ÷ CPUs.
     pub steal_share: f64,
-    /// CPU time that neither servers nor load used ÷ measured time ÷ CPUs, where it is known.
+    /// CPU time that neither servers nor load used ÷ measured time ÷ CPUs; 0 where that of the servers is not known.
     #[serde(default)]
     pub others_share: f64,
     /// What the client itself was like.
@@ -316,6 +316,10 @@ pub struct Window {
     /// CPU time stolen by the hypervisor, of all CPUs in use, s.
     #[serde(default)]
     pub stolen_seconds: f64,
+    /// CPU time that neither servers nor load used, of all CPUs in use, s. It is the difference of clocks of unlike
+    /// kinds: of one window it may be below zero, and part of the kernel's work for the servers' own packets is in it.
+    #[serde(default)]
+    pub others_seconds: f64,
 }
 
 /// How a run ended.

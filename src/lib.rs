@@ -29,6 +29,7 @@ pub mod journal;
 // From numbers to conclusions to text.
 pub mod stats;
 pub mod verdict;
+pub mod history;
 pub mod report;
 // The machine and the person in front of it.
 pub mod process;

@@ -5,7 +5,7 @@
 //! cannot be started, checked or loaded before groups are made; then races, with the other solo trials spread among
 //! them; then fresh sessions that confirm the flagged pairs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use rand::seq::{IndexedRandom, SliceRandom};
@@ -17,6 +17,7 @@ use crate::matrix::Design;
 use crate::outcome::{Class, Gap};
 
 use crate::verdict::Held;
+use crate::verdict::pollution::polluted;
 use crate::verdict::state::{gap, held, is_interrupted, launches, sample, solo_samples};
 use crate::version::Pair;
 
@@ -225,6 +226,8 @@ struct Progress<'run> {
     live: Vec<usize>,
     /// Those of them that have given a sample alone: the others have shown no server to race with.
     racing: Vec<usize>,
+    /// Sessions that the machine spoilt.
+    polluted: BTreeSet<usize>,
 }
 
 impl<'run> Progress<'run> {
@@ -240,6 +243,7 @@ impl<'run> Progress<'run> {
         Self {
             run,
             held,
+            polluted: polluted(run),
             racing: live.iter().copied().filter(shown).collect(),
             live,
         }
@@ -253,12 +257,13 @@ impl<'run> Progress<'run> {
             .collect()
     }
 
-    /// Returns how often all of some cells were launched together, and how often all of them gave a sample.
+    /// Returns how often all of some cells were launched together, and how often all of them gave a sample that counts.
     fn counts(&self, of: (Purpose, Design), cells: &[usize]) -> (usize, usize) {
         let valid = |session: &&SessionRecord| {
             let own = session.launches.iter();
             let mut own = own.filter(|launch| cells.contains(&launch.cell));
-            own.all(|launch| sample(launch).is_some())
+            let spoilt = usize::try_from(session.index).is_ok_and(|at| self.polluted.contains(&at));
+            !spoilt && own.all(|launch| sample(launch).is_some())
         };
         let attempts = held(self.run, of, cells).count();
         (attempts, held(self.run, of, cells).filter(valid).count())
@@ -446,8 +451,6 @@ impl<'run> Progress<'run> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use proptest::prelude::*;
 
     use super::*;

@@ -112,17 +112,21 @@ pub(super) fn unknown(run: &Run, cell: &str, verb: &str) -> Error {
         .iter()
         .map(|cell| cell.id.as_str())
         .collect();
-    let near = names
-        .iter()
-        .max_by(|a, b| strsim::jaro_winkler(cell, a).total_cmp(&strsim::jaro_winkler(cell, b)));
     let error = Error::new(
         Kind::Usage,
         format!("there is no cell {cell} in {}", run.header.run),
     );
-    match near {
+    match nearest(&names, cell) {
         Some(near) => error.hint(format!("harness {verb} '{near}'")),
         None => error,
     }
+}
+
+/// Returns the name that is most like another one.
+pub(super) fn nearest<'name>(names: &[&'name str], wanted: &str) -> Option<&'name str> {
+    let like = |name: &str| strsim::jaro_winkler(wanted, name);
+    let names = names.iter().copied();
+    names.max_by(|left, right| like(left).total_cmp(&like(right)))
 }
 
 /// Returns the log of the newest launch, a failed one first.

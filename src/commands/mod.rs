@@ -22,6 +22,7 @@ mod build;
 mod check;
 mod clean;
 mod doctor;
+mod history;
 mod list;
 mod log;
 mod past;
@@ -37,6 +38,7 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Build(arguments) => build::run(&workplace?, &arguments).await,
         Verb::List(arguments) => list::run(&workplace?, &arguments).await,
         Verb::Check(arguments) => check::run(&workplace?, &arguments).await,
+        Verb::History(arguments) => history::run(&workplace?, &arguments),
         Verb::Report(arguments) => report::run(&workplace?, &arguments),
         Verb::Log(arguments) => log::run(&workplace?, &arguments),
         Verb::Ack(arguments) => ack::run(&workplace?, &arguments),

@@ -88,7 +88,8 @@ pub(super) fn matrix_of(workplace: &Workplace, named: Option<&Path>) -> Result<(
     Ok((file, name))
 }
 
-fn no_journal(matrix: &Path, name: &str, folder: &Path) -> Error {
+/// The error where a matrix has no journal.
+pub(super) fn no_journal(matrix: &Path, name: &str, folder: &Path) -> Error {
     if !matrix.is_file() {
         return Error::new(
             Kind::Configuration,

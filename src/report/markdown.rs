@@ -390,7 +390,7 @@ fn repeat(report: &Report) -> String {
 }
 
 /// Lays out a table; cells must be escaped already.
-fn grid(header: &[String], rows: &[Vec<String>]) -> String {
+pub(super) fn grid(header: &[String], rows: &[Vec<String>]) -> String {
     let rule = vec!["---".to_owned(); header.len()];
     let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let mut lines = vec![line(header), line(&rule)];
@@ -399,7 +399,7 @@ fn grid(header: &[String], rows: &[Vec<String>]) -> String {
 }
 
 /// Returns text that reads as itself wherever Markdown has inline text, also inside a table's cell.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in super::words::one_line(text).chars() {
         if "\\`*_[]<>|~&$#".contains(character) {
@@ -419,7 +419,7 @@ fn fence(text: &str) -> String {
 }
 
 /// Returns text as inline code, outside tables.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let text = super::words::one_line(text);
     let ticks = "`".repeat(longest_run(&text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') {

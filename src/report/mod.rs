@@ -2,9 +2,11 @@
 //!
 //! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
 
+mod boil;
 mod details;
 mod figures;
 mod gaps;
+mod history;
 mod json;
 mod load;
 mod markdown;
@@ -24,6 +26,7 @@ use crate::outcome::Gap;
 use crate::verdict::{Judgement, Level, Verdict};
 use crate::version::{Cell, line};
 
+pub(crate) use boil::sentences as boils;
 pub use details::Details;
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;

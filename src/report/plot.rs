@@ -1,6 +1,7 @@
 //! Small pictures of characters.
 
 use super::Step;
+use crate::stats::median;
 
 /// Columns on each side of the zero line.
 const HALF: i32 = 20;
@@ -47,7 +48,7 @@ fn scale(drawn: &[(&Step, f64)]) -> i32 {
         .filter_map(|(step, _)| step.interval_percent)
         .map(|(low, high)| low.abs().max(high.abs()))
         .collect();
-    let usual = crate::stats::median(&reaches).unwrap_or(0.0);
+    let usual = median(&reaches).unwrap_or(0.0);
     let wanted = effects.fold(usual, f64::max);
     let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500];
     steps
@@ -81,6 +82,27 @@ fn column(percent: f64, scale: f64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "clamped to ± 20")]
     let place = place.clamp(-half, half) as i32;
     place
+}
+
+/// Draws values as a line of blocks, the higher the greater, between two ends; a dot where there is none.
+///
+/// What does not fit into so many columns is drawn by the median of those that share one.
+pub(super) fn spark(values: &[Option<f64>], (low, high): (f64, f64), columns: usize) -> String {
+    let columns = values.len().min(columns).max(1);
+    let border = |column: usize| values.len() * column / columns;
+    let block = |column: usize| {
+        let part = &values[border(column)..border(column + 1)];
+        let known: Vec<f64> = part.iter().copied().flatten().collect();
+        median(&known).map_or('·', |value| height((value - low) / (high - low)))
+    };
+    (0..columns).map(block).collect()
+}
+
+/// Returns the block that fills this part of its place, from an eighth to all of it.
+fn height(part: f64) -> char {
+    let blocks = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let steps = [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875];
+    blocks[steps.iter().filter(|step| part >= **step).count()]
 }
 
 /// Draws a bar from zero, as long as a number's part of the greatest.
@@ -118,6 +140,14 @@ mod tests {
             row(0.0, Some((-80.0, 90.0)), 10.0),
             format!("<{0}o{0}>", "-".repeat(19))
         );
+    }
+
+    #[test]
+    fn a_line_of_blocks_keeps_gaps_and_folds_what_is_too_long() {
+        let values = [Some(-1.0), None, Some(0.0), Some(1.0)];
+        assert_eq!(spark(&values, (-1.0, 1.0), 60), "▁·▅█");
+        assert_eq!(spark(&values, (-1.0, 1.0), 2), "▁▇");
+        assert_eq!(spark(&[], (-1.0, 1.0), 2), "·");
     }
 
     #[test]

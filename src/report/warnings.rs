@@ -34,6 +34,7 @@ pub(super) fn sentences(run: &Run, judgement: &Judgement) -> Vec<String> {
     if run.header.matrix.modified {
         sentences.push("The matrix file differed from its commit.".to_owned());
     }
+    sentences.extend(super::boil::sentences(run, judgement));
     sentences.extend(reference_gaps(&run.header, judgement));
     sentences.extend(withdrawn(&run.header));
     for comparison in judgement.comparisons.iter().chain(&judgement.others) {

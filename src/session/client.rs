@@ -76,6 +76,7 @@ mod tests {
             cpu_seconds: vec![servers / 2.0; 2],
             client_cpu_seconds: client * 2.0,
             stolen_seconds: 0.0,
+            others_seconds: 0.0,
         }
     }
 

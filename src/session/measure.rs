@@ -32,10 +32,23 @@ pub(super) struct Measured {
     pub(super) servers: Vec<Server>,
     /// The measured part, slice by slice.
     pub(super) windows: Vec<Window>,
-    /// Client, servers, stolen: CPU time ÷ measured time ÷ CPUs.
-    pub(super) shares: (f64, f64, f64),
+    /// CPU time ÷ measured time ÷ CPUs.
+    pub(super) shares: Shares,
     /// What the client itself was like.
     pub(super) client: Client,
+}
+
+/// How busy the CPUs were: CPU time ÷ measured time ÷ CPUs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Shares {
+    /// Of the load's threads, of their CPUs.
+    pub(super) client: f64,
+    /// Of all servers, of their CPUs.
+    pub(super) servers: f64,
+    /// Of the hypervisor.
+    pub(super) stolen: f64,
+    /// Of everybody else; 0 where the servers' CPU time is not known.
+    pub(super) others: f64,
 }
 
 /// What measuring gave of one server.
@@ -80,6 +93,7 @@ pub(super) async fn measure(
         meters: Meters::new(up.iter().map(|instance| &instance.tree)),
         workload: &setting.matrix.load,
         turns: turns(plan.design, up.len()),
+        cpus: in_use(setting.cpus),
     };
     let warmups = watch.warm_up(setting.matrix.sessions.slice).await;
     watch.meters.begin();
@@ -134,7 +148,8 @@ impl Measured {
     ) -> Self {
         let shares = shares(&windows, cpus);
         let loads = servers.iter().map(|server| &server.load);
-        let generator_bound = client::set_the_pace((shares.0, shares.1), &windows, cpus, loads);
+        let generator_bound =
+            client::set_the_pace((shares.client, shares.servers), &windows, cpus, loads);
         if let [only] = servers.as_mut_slice() {
             only.hidden = generator_bound && only.resources.cpu_seconds <= 0.0;
         }
@@ -188,9 +203,9 @@ fn target(setting: &Setting<'_>, instance: &Instance) -> Target {
     }
 }
 
-/// Works out how busy each side was: client, servers, stolen. Pure.
-fn shares(windows: &[Window], cpus: &CpuPlan) -> (f64, f64, f64) {
-    let sum = |part: fn(&Window) -> f64| windows.iter().map(part).sum();
+/// Works out how busy the CPUs were. Pure.
+fn shares(windows: &[Window], cpus: &CpuPlan) -> Shares {
+    let sum = |part: fn(&Window) -> f64| windows.iter().map(part).sum::<f64>();
     let total = Window {
         seconds: sum(|window| window.seconds),
         answers: Vec::new(),
@@ -201,16 +216,26 @@ fn shares(windows: &[Window], cpus: &CpuPlan) -> (f64, f64, f64) {
             .collect(),
         client_cpu_seconds: sum(|window| window.client_cpu_seconds),
         stolen_seconds: sum(|window| window.stolen_seconds),
+        others_seconds: sum(|window| window.others_seconds),
     };
     let (client, servers) = client::shares(&total, cpus);
-    let all: BTreeSet<_> = cpus.server.iter().chain(&cpus.load).collect();
-    let had = total.seconds * real(all.len().max(1));
-    let stolen = if had > 0.0 {
-        total.stolen_seconds / had
-    } else {
-        0.0
-    };
-    (client, servers, stolen)
+    let had = total.seconds * real(in_use(cpus).len().max(1));
+    let share = |seconds: f64| if had > 0.0 { seconds / had } else { 0.0 };
+    Shares {
+        client,
+        servers,
+        stolen: share(total.stolen_seconds),
+        others: if servers > 0.0 {
+            share(total.others_seconds).max(0.0)
+        } else {
+            0.0
+        },
+    }
+}
+
+/// Returns the CPUs of both sides.
+pub(super) fn in_use(cpus: &CpuPlan) -> BTreeSet<usize> {
+    cpus.server.iter().chain(&cpus.load).copied().collect()
 }
 
 /// Returns CPU seconds per answer between two counts; infinite or no number when there was none.
@@ -244,6 +269,8 @@ struct Watch<'a> {
     workload: &'a Workload,
     /// By how many servers the time is shared.
     turns: u32,
+    /// The CPUs of servers and load.
+    cpus: BTreeSet<usize>,
 }
 
 impl Watch<'_> {
@@ -314,6 +341,7 @@ impl Watch<'_> {
             cpu_seconds: self.meters.sample(),
             client_cpu: self.running.client_cpu(),
             stolen: host::stolen(),
+            busy: host::busy(&self.cpus),
         }
     }
 }
@@ -345,13 +373,17 @@ struct Reading {
     cpu_seconds: Vec<f64>,
     client_cpu: Duration,
     stolen: Duration,
+    busy: Duration,
 }
 
 impl Reading {
     fn until(&self, next: &Self) -> Window {
+        let passed = |of: fn(&Self) -> Duration| of(next).saturating_sub(of(self)).as_secs_f64();
+        let servers: f64 = next.cpu_seconds.iter().sum();
+        let client = passed(|reading| reading.client_cpu);
         let differences = |(earlier, later): (&Counts, &Counts)| later.answers - earlier.answers;
         Window {
-            seconds: next.at.saturating_sub(self.at).as_secs_f64(),
+            seconds: passed(|reading| reading.at),
             answers: self
                 .counts
                 .iter()
@@ -359,11 +391,9 @@ impl Reading {
                 .map(differences)
                 .collect(),
             cpu_seconds: next.cpu_seconds.clone(),
-            client_cpu_seconds: next
-                .client_cpu
-                .saturating_sub(self.client_cpu)
-                .as_secs_f64(),
-            stolen_seconds: next.stolen.saturating_sub(self.stolen).as_secs_f64(),
+            client_cpu_seconds: client,
+            stolen_seconds: passed(|reading| reading.stolen),
+            others_seconds: passed(|reading| reading.busy) - servers - client,
         }
     }
 }
@@ -408,6 +438,7 @@ mod tests {
             cpu_seconds: servers.to_vec(),
             client_cpu_seconds: client,
             stolen_seconds: 0.6,
+            others_seconds: 0.2,
         }
     }
 
@@ -417,11 +448,15 @@ mod tests {
             server: vec![0],
             load: vec![1, 2],
         };
-        let (client, server, stolen) = shares(&[window(1.0, [1.0, 0.5])], &cpus);
-        assert!((client - 0.25).abs() < 1e-12);
-        assert!((server - 0.75).abs() < 1e-12);
-        assert!((stolen - 0.1).abs() < 1e-12);
-        assert_eq!(shares(&[], &cpus), (0.0, 0.0, 0.0));
+        let shares_of = |window| shares(&[window], &cpus);
+        let all = shares_of(window(1.0, [1.0, 0.5]));
+        let found = [all.client, all.servers, all.stolen, all.others];
+        for (found, wanted) in found.into_iter().zip([0.25, 0.75, 0.1, 0.2 / 6.0]) {
+            assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+        }
+        let unknown = shares_of(window(1.0, [0.0, 0.0])).others;
+        assert!(unknown <= 0.0, "the servers' own time would be in it");
+        assert_eq!(shares(&[], &cpus), Shares::default());
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
         Measured::default()
     };
     let sharing = tree::sharing(up.iter().map(|instance| &instance.tree));
-    let (client_share, server_share, steal_share) = measured.shares;
+    let shares = measured.shares;
     let (client, mut windows) = (measured.client.clone(), measured.windows.clone());
     let (launches, counted) = finish(setting, instances, measured).await?;
     for window in &mut windows {
@@ -72,10 +72,10 @@ pub async fn hold(setting: &Setting<'_>, plan: &SessionPlan, index: u32) -> Resu
         seconds: host::since(begun).as_secs_f64(),
         launches,
         windows,
-        client_share,
-        server_share,
-        steal_share,
-        others_share: 0.0,
+        client_share: shares.client,
+        server_share: shares.servers,
+        steal_share: shares.stolen,
+        others_share: shares.others,
         client,
         sharing,
     })
@@ -234,6 +234,7 @@ mod tests {
             cpu_seconds: vec![0.1, 0.2, 0.3],
             client_cpu_seconds: 0.1,
             stolen_seconds: 0.0,
+            others_seconds: 0.0,
         };
         keep(&mut window, &[true, false, true]);
         assert_eq!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Setting;
-use super::measure::{Measured, Server};
+use super::measure::{Measured, Server, in_use};
 use crate::error::Result;
 use crate::host;
 use crate::journal::{Client, CpuPlan, Window};
@@ -107,15 +107,18 @@ impl Bench<'_> {
         let length = self.instance.bodies.first().map(|body| body.len() as u64);
         let mut meters = Meters::new([&self.instance.tree]);
         meters.begin();
-        let stolen = host::stolen();
+        let all = in_use(self.setting.cpus);
+        let (stolen, busy) = (host::stolen(), host::busy(&all));
         let ran = run::run(self.program, self.workload(), (&aim, length), cpus).await?;
         let stolen = host::stolen().saturating_sub(stolen);
+        let busy = host::busy(&all).saturating_sub(busy).as_secs_f64();
         let cpu_seconds = meters.sample();
         let resources = meters.finish().remove(0);
         Ok(ran.map(|ran| Turn {
             window: Window {
                 seconds: ran.figures.seconds,
                 answers: vec![ran.figures.answers],
+                others_seconds: busy - cpu_seconds.iter().sum::<f64>() - ran.cpu.as_secs_f64(),
                 cpu_seconds,
                 client_cpu_seconds: ran.cpu.as_secs_f64(),
                 stolen_seconds: stolen.as_secs_f64(),

@@ -3,6 +3,7 @@
 //! Distributions come from statrs; what it lacks or has wrong (exact rank tests, a t quantile to full precision) is
 //! written here. Nothing here knows of versions, sessions or reports.
 
+mod bootstrap;
 mod family;
 mod holm;
 mod kendall;
@@ -13,7 +14,10 @@ mod segment;
 mod sequential;
 mod size;
 mod student;
+mod two;
+mod walsh;
 
+pub use bootstrap::bca;
 pub use family::{Family, Tested};
 pub use holm::holm;
 pub use kendall::kendall_p;
@@ -24,6 +28,8 @@ pub use segment::{Suspects, suspects};
 pub use sequential::{Look, bounds, level_of};
 pub use size::{Thresholds, sessions_until};
 pub use student::{TTest, paired, quantile, two_sided_p};
+pub use two::{benjamini_hochberg, mann_whitney_p, welch};
+pub use walsh::{hodges_lehmann, walsh_interval};
 
 /// Returns a count as a real number.
 #[expect(
@@ -74,6 +80,11 @@ pub(crate) mod reference {
 
     const BASELINE: [f64; 8] = [102.1, 99.8, 101.3, 100.4, 98.9, 103.0, 100.9, 99.5];
     const CANDIDATE: [f64; 8] = [98.7, 97.9, 99.6, 98.1, 97.0, 100.2, 98.8, 97.6];
+
+    /// Returns the two samples.
+    pub(crate) fn samples() -> ([f64; 8], [f64; 8]) {
+        (BASELINE, CANDIDATE)
+    }
 
     /// Returns ln candidate − ln baseline.
     pub(crate) fn differences() -> Vec<f64> {

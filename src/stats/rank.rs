@@ -3,7 +3,7 @@
 use super::real;
 
 /// From this many differences on the normal approximation serves: its error is then far below any level in use.
-const EXACT_BELOW: usize = 60;
+pub(super) const EXACT_BELOW: usize = 60;
 
 /// Returns the two-sided p of Wilcoxon's signed-rank test that the differences lie around zero.
 ///
@@ -40,6 +40,14 @@ fn doubled_ranks(sizes: &[f64]) -> Vec<usize> {
 
 /// Returns the two-sided p from the distribution of the rank sum when every sign is a fair coin.
 fn counted(ranks: &[usize], positive: usize) -> f64 {
+    let chances = chances(ranks);
+    let below: f64 = chances[..=positive].iter().sum();
+    let above: f64 = chances[positive..].iter().sum();
+    (2.0 * below.min(above)).min(1.0)
+}
+
+/// Returns the chance of each rank sum, from 0 on, when every sign is a fair coin.
+pub(super) fn chances(ranks: &[usize]) -> Vec<f64> {
     let total: usize = ranks.iter().sum();
     let mut chances = vec![0.0; total + 1];
     chances[0] = 1.0;
@@ -53,9 +61,7 @@ fn counted(ranks: &[usize], positive: usize) -> f64 {
             chances[sum] = f64::midpoint(chances[sum], with);
         }
     }
-    let below: f64 = chances[..=positive].iter().sum();
-    let above: f64 = chances[positive..].iter().sum();
-    (2.0 * below.min(above)).min(1.0)
+    chances
 }
 
 /// Returns the two-sided p from the normal distribution with the rank sum's own mean and variance.

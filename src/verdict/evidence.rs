@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::signs::signs;
-use super::state::{held, is_client_bound, launches, sample, solo_samples};
+use super::state::{held, is_client_bound, sample, solo_samples};
 use super::{Metric, Warning, warn};
 use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord, Sharing};
 use crate::matrix::Design;
@@ -41,6 +41,15 @@ pub struct Evidence {
     pub warnings: Vec<Warning>,
 }
 
+/// What is known of a whole run, whatever pair is looked at.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// Cells whose launches settle at two levels.
+    pub(crate) bimodal: BTreeSet<usize>,
+    /// Places of the sessions that the machine spoilt.
+    pub(crate) polluted: BTreeSet<usize>,
+}
+
 /// Two samples that may be held against each other: of one race, or the k-th solo trials of each.
 #[derive(Debug, Clone, Copy)]
 struct Meeting<'run> {
@@ -51,25 +60,36 @@ struct Meeting<'run> {
     throughput: f64,
     /// Whether the client and not the servers set the pace.
     client_bound: bool,
+    /// Whether the machine spoilt it.
+    polluted: bool,
 }
 
 /// Collects what the run says of a pair by the main metric.
-pub(crate) fn gather(run: &Run, pair: Pair, bimodal: &BTreeSet<usize>) -> Evidence {
-    let meetings = meetings(run, &pair);
+pub(crate) fn gather(run: &Run, pair: Pair, facts: &Facts) -> Evidence {
+    let mut meetings = meetings(run, &pair, facts);
+    let held = meetings.len();
+    meetings.retain(|meeting| !meeting.polluted);
+    let sessions = held - meetings.len();
     let (metric, mut warnings) = resolve(run, &pair, (&meetings, main_metric(run)));
+    warnings.extend((sessions > 0).then_some(Warning::Polluted { sessions }));
     warnings.extend(unsteady(&meetings));
     let cells = [pair.baseline, pair.candidate];
-    let split = cells.into_iter().filter(|cell| bimodal.contains(cell));
+    let split = cells
+        .into_iter()
+        .filter(|cell| facts.bimodal.contains(cell));
     warnings.extend(split.map(|cell| Warning::Bimodal { cell }));
     let signs = cells.into_iter().flat_map(|cell| signs(run, cell));
     warnings.extend(signs.map(Warning::Sign));
-    by_metric(run, pair, (&meetings, metric), warnings)
+    let mut evidence = by_metric((run, facts), pair, (&meetings, metric));
+    evidence.warnings.splice(..0, warnings);
+    evidence
 }
 
 /// Collects what the run says of a pair by the further metrics, each of them once. What is to be known of the pair itself is
 /// said with the main metric.
-pub(crate) fn gather_others(run: &Run, pair: &Pair) -> Vec<Evidence> {
-    let meetings = meetings(run, pair);
+pub(crate) fn gather_others(run: &Run, pair: &Pair, facts: &Facts) -> Vec<Evidence> {
+    let mut meetings = meetings(run, pair, facts);
+    meetings.retain(|meeting| !meeting.polluted);
     let resolved = |metric| resolve(run, pair, (&meetings, metric));
     let mut taken = vec![resolved(main_metric(run)).0];
     let mut others = Vec::new();
@@ -77,7 +97,9 @@ pub(crate) fn gather_others(run: &Run, pair: &Pair) -> Vec<Evidence> {
         let (metric, warnings) = resolved(*wanted);
         if !taken.contains(&metric) {
             taken.push(metric);
-            others.push(by_metric(run, pair.clone(), (&meetings, metric), warnings));
+            let mut evidence = by_metric((run, facts), pair.clone(), (&meetings, metric));
+            evidence.warnings.splice(..0, warnings);
+            others.push(evidence);
         }
     }
     others
@@ -85,11 +107,8 @@ pub(crate) fn gather_others(run: &Run, pair: &Pair) -> Vec<Evidence> {
 
 /// Returns the metric that decides first.
 fn main_metric(run: &Run) -> Metric {
-    run.header
-        .metrics
-        .first()
-        .copied()
-        .unwrap_or(Metric::Throughput)
+    let metrics = &run.header.metrics;
+    metrics.first().copied().unwrap_or(Metric::Throughput)
 }
 
 /// Returns by which number a pair is judged where a metric is asked for, with what is to be said of it: throughput may not
@@ -116,12 +135,11 @@ fn not_measured(meetings: &[Meeting<'_>], metric: Metric) -> Vec<Warning> {
     vec![Warning::NotMeasured]
 }
 
-/// Collects what the run says of a pair by one metric.
+/// Collects what the run says of a pair by one metric, and what is odd about that.
 fn by_metric(
-    run: &Run,
+    (run, facts): (&Run, &Facts),
     pair: Pair,
     (meetings, metric): (&[Meeting<'_>], Metric),
-    warnings: Vec<Warning>,
 ) -> Evidence {
     let values = |purpose| -> Vec<f64> {
         let held = meetings.iter().filter(|meeting| meeting.purpose == purpose);
@@ -132,23 +150,22 @@ fn by_metric(
         metric,
         measure: values(Purpose::Measure),
         confirm: values(Purpose::Confirm),
-        alone: alone(run, &pair, metric),
+        alone: alone(run, &pair, (metric, facts)),
         attempts: attempts(run, &pair),
-        warnings,
+        warnings: Vec::new(),
         pair,
     };
-    let odd = warn::warnings(run, &evidence);
-    evidence.warnings.extend(odd);
+    evidence.warnings = warn::warnings(run, facts, &evidence);
     evidence
 }
 
 /// Returns the values of the solo trials of a pair; none in the design that has no others.
-fn alone(run: &Run, pair: &Pair, metric: Metric) -> Vec<f64> {
+fn alone(run: &Run, pair: &Pair, (metric, facts): (Metric, &Facts)) -> Vec<f64> {
     if run.header.sessions.design == Design::Solo {
         return Vec::new();
     }
     let purposes = [Purpose::Measure, Purpose::Confirm].into_iter();
-    let trials = purposes.flat_map(|purpose| solos(run, pair, purpose));
+    let trials = purposes.flat_map(|purpose| solos(run, pair, (purpose, facts)));
     trials
         .filter_map(|meeting| value(run, &meeting, metric))
         .collect()
@@ -261,17 +278,21 @@ fn positive(value: f64) -> Option<f64> {
 }
 
 /// Returns the meetings of a pair in the design of the run.
-fn meetings<'run>(run: &'run Run, pair: &Pair) -> Vec<Meeting<'run>> {
+fn meetings<'run>(run: &'run Run, pair: &Pair, facts: &Facts) -> Vec<Meeting<'run>> {
     match run.header.sessions.design {
         together @ (Design::Race | Design::Slices) => run
             .sessions
             .iter()
-            .filter(|session| session.design == together)
-            .filter_map(|session| together_in(run, session, pair))
+            .enumerate()
+            .filter(|(_, session)| session.design == together)
+            .filter_map(|(place, session)| {
+                let polluted = facts.polluted.contains(&place);
+                together_in(run, (session, polluted), pair)
+            })
             .collect(),
         Design::Solo => [Purpose::Measure, Purpose::Confirm]
             .into_iter()
-            .flat_map(|purpose| solos(run, pair, purpose))
+            .flat_map(|purpose| solos(run, pair, (purpose, facts)))
             .collect(),
     }
 }
@@ -279,7 +300,7 @@ fn meetings<'run>(run: &'run Run, pair: &Pair) -> Vec<Meeting<'run>> {
 /// Returns the meeting of a pair in one session, if both gave a sample.
 fn together_in<'run>(
     run: &Run,
-    session: &'run SessionRecord,
+    (session, polluted): (&'run SessionRecord, bool),
     pair: &Pair,
 ) -> Option<Meeting<'run>> {
     let raced: Vec<&Launch> = session
@@ -296,6 +317,7 @@ fn together_in<'run>(
         candidate,
         throughput: ratio_of_totals(baseline, candidate),
         client_bound: is_client_bound(run, session),
+        polluted,
     })
 }
 
@@ -308,24 +330,44 @@ fn ratio_of_totals(baseline: &Sample, candidate: &Sample) -> f64 {
     (candidate.load.fetches_per_second() / baseline.load.fetches_per_second()).ln()
 }
 
-/// Pairs the k-th solo trials of the two cells.
-fn solos<'run>(run: &'run Run, pair: &Pair, purpose: Purpose) -> Vec<Meeting<'run>> {
-    let trials = move |cell| {
-        launches(run, cell)
-            .filter(move |(session, _)| {
-                session.design == Design::Solo && session.purpose == purpose
-            })
-            .filter_map(|(session, launch)| Some((session, sample(launch)?)))
+/// Pairs the k-th solo trials of the two cells, of those that the machine did not spoil.
+fn solos<'run>(
+    run: &'run Run,
+    pair: &Pair,
+    (purpose, facts): (Purpose, &Facts),
+) -> Vec<Meeting<'run>> {
+    let kind = (purpose, Design::Solo);
+    let trials = |cell| {
+        let samples = samples(run, kind, cell);
+        samples.filter(|(place, ..)| !facts.polluted.contains(place))
     };
     std::iter::zip(trials(pair.baseline), trials(pair.candidate))
-        .map(|((first, baseline), (second, candidate))| Meeting {
+        .map(|((_, first, baseline), (_, second, candidate))| Meeting {
             purpose,
             baseline,
             candidate,
             throughput: ratio_of_totals(baseline, candidate),
             client_bound: is_client_bound(run, first) || is_client_bound(run, second),
+            polluted: false,
         })
         .collect()
+}
+
+/// Returns the samples of a cell in sessions of a kind, with the sessions and their places in the run.
+fn samples(
+    run: &Run,
+    (purpose, design): (Purpose, Design),
+    cell: usize,
+) -> impl Iterator<Item = (usize, &SessionRecord, &Sample)> {
+    let of_kind = move |(_, session): &(usize, &SessionRecord)| {
+        session.purpose == purpose && session.design == design
+    };
+    let sessions = run.sessions.iter().enumerate().filter(of_kind);
+    sessions.flat_map(move |(place, session)| {
+        let own = session.launches.iter();
+        let own = own.filter(move |launch| launch.cell == cell);
+        own.filter_map(move |launch| Some((place, session, sample(launch)?)))
+    })
 }
 
 /// Chooses the metric of a pair by the sessions held to measure: throughput unless that is not the servers' own.

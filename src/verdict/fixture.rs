@@ -261,6 +261,7 @@ pub(crate) fn window(run: &mut Run, answers: &[u64]) {
         cpu_seconds: vec![0.05; answers.len()],
         client_cpu_seconds: 0.1,
         stolen_seconds: 0.0,
+        others_seconds: 0.0,
     });
 }
 

@@ -1,9 +1,10 @@
 //! Evidence → comparisons. The rule, in one place.
 
 use super::bimodal::bimodal_cells;
-use super::evidence::{Evidence, gather, gather_others};
+use super::evidence::{Evidence, Facts, gather, gather_others};
 use super::levels;
 use super::looks::{Judged, Looks, decide};
+use super::pollution::polluted;
 use super::state::{State, solo_rates, state};
 use super::{Comparison, Held, Judgement, Verdict, Warning};
 use crate::journal::{Built, Run};
@@ -60,16 +61,19 @@ fn judged(run: &Run, over: bool) -> Judgement {
         .map(|cell| state(run, cell))
         .collect();
     let measured = |cell: usize| states.get(cell) == Some(&State::Measured);
-    let bimodal = bimodal_cells(run);
+    let facts = Facts {
+        bimodal: bimodal_cells(run),
+        polluted: polluted(run),
+    };
     let pairs = run.header.pairs(&measured);
     let count = pairs.len();
     let further: Vec<Evidence> = pairs
         .iter()
-        .flat_map(|pair| gather_others(run, pair))
+        .flat_map(|pair| gather_others(run, pair, &facts))
         .collect();
     let mut evidence: Vec<Evidence> = pairs
         .into_iter()
-        .map(|pair| gather(run, pair, &bimodal))
+        .map(|pair| gather(run, pair, &facts))
         .collect();
     evidence.extend(further);
     let judged = decide(&evidence, &run.header.rule, looks(run, over));
@@ -83,10 +87,10 @@ fn judged(run: &Run, over: bool) -> Judgement {
     }
     if sessions.design == Design::Race {
         for comparison in &mut comparisons {
-            warn_of_solo(run, comparison);
+            warn_of_solo(run, comparison, &facts);
         }
     }
-    let levels = levels::fit(run, &measured, &comparisons);
+    let levels = levels::fit(run, (&measured, &facts.polluted), &comparisons);
     let (mut gaps, mut pending) = (Vec::new(), Vec::new());
     for (cell, state) in states.into_iter().enumerate() {
         match state {
@@ -372,8 +376,8 @@ fn warn_of_same_program(run: &Run, comparison: &mut Comparison) {
 }
 
 /// Warns where a flagged pair's solo trials point the other way by as much as would be worth a flag.
-fn warn_of_solo(run: &Run, comparison: &mut Comparison) {
-    let level = |cell| median(&solo_rates(run, cell));
+fn warn_of_solo(run: &Run, comparison: &mut Comparison, facts: &Facts) {
+    let level = |cell| median(&solo_rates(run, cell, &facts.polluted));
     let pair = &comparison.pair;
     let Some((baseline, candidate)) = level(pair.baseline).zip(level(pair.candidate)) else {
         return;

@@ -1,6 +1,6 @@
 //! Levels for the table, fitted so that rows agree with verdicts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::evidence::mean_of;
 use super::state::solo_rates;
@@ -25,11 +25,11 @@ struct Tree {
 /// mean.
 pub(crate) fn fit(
     run: &Run,
-    measured: &dyn Fn(usize) -> bool,
+    (measured, polluted): (&dyn Fn(usize) -> bool, &BTreeSet<usize>),
     comparisons: &[Comparison],
 ) -> Vec<Level> {
     let solos: Vec<Vec<f64>> = (0..run.header.cells.len())
-        .map(|cell| solo_rates(run, cell))
+        .map(|cell| solo_rates(run, cell, polluted))
         .collect();
     let trees = trees(solos.len(), measured, comparisons);
     let mut levels: Vec<Level> = trees

@@ -1,22 +1,26 @@
 //! Samples → comparisons → verdicts. Pure.
 //!
-//! `state` says what is known of each cell, `signs` what its figures give away, `evidence` turns sessions into one log
-//! ratio per session and pair, `warn` says what is odd about these, `judge` holds the rule, `looks` the rule for a run that is looked at while it goes on, and
-//! `levels` fits what the table shows.
+//! `state` says what is known of each cell, `signs` what its figures give away, `pollution` which sessions the machine
+//! spoilt, `evidence` turns the others into one log ratio per session and pair, `warn` says what is odd about these, `judge`
+//! holds the rule, `looks` when it is applied while a run goes on, `levels` fits what the table shows, and `boil` adds up
+//! steps that are each too small.
 
 mod bimodal;
+mod boil;
 mod evidence;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod judge;
 mod levels;
 mod looks;
+pub(crate) mod pollution;
 pub(crate) mod signs;
 pub(crate) mod state;
 mod warn;
 #[cfg(test)]
 mod tests;
 
+pub use boil::{Boil, boils};
 pub use evidence::Evidence;
 pub(crate) use evidence::cpu_per_answer;
 pub use judge::{conclude, judge, so_far};

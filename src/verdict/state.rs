@@ -1,5 +1,7 @@
 //! What a journal says of each cell: measured, a gap, or not come to yet.
 
+use std::collections::BTreeSet;
+
 use crate::journal::{Built, Client, Launch, Launched, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::outcome::{Gap, GapKind, Sample};
@@ -72,19 +74,26 @@ pub(crate) fn solo_samples(run: &Run, cell: usize) -> impl Iterator<Item = &Samp
         .filter_map(|(_, launch)| sample(launch))
 }
 
-/// Returns the logarithms of answers per second of a cell's solo trials. Those in which the client set the pace are among
-/// them only where there are no others: then the server gives at least as many.
-pub(crate) fn solo_rates(run: &Run, cell: usize) -> Vec<f64> {
-    let rates = |bound: bool| -> Vec<f64> {
-        let alone = launches(run, cell).filter(|(session, _)| session.design == Design::Solo);
-        let alone = alone.filter(|(session, _)| is_client_bound(run, session) == bound);
-        let samples = alone.filter_map(|(_, launch)| sample(launch));
-        samples
+/// Returns the logarithms of answers per second of a cell's solo trials. Those that the machine spoilt, and those in which
+/// the client set the pace, are among them only where there are no others: of the latter the server gives at least as many.
+pub(crate) fn solo_rates(run: &Run, cell: usize, polluted: &BTreeSet<usize>) -> Vec<f64> {
+    let rates = |spoilt: bool, bound: bool| -> Vec<f64> {
+        let sessions = run.sessions.iter().enumerate();
+        let kind = sessions.filter(|(place, session)| {
+            session.design == Design::Solo
+                && (spoilt || !polluted.contains(place))
+                && is_client_bound(run, session) == bound
+        });
+        let launches = kind.flat_map(|(_, session)| &session.launches);
+        let own = launches.filter(|launch| launch.cell == cell);
+        own.filter_map(sample)
             .map(|sample| sample.load.fetches_per_second().ln())
             .collect()
     };
-    let free = rates(false);
-    if free.is_empty() { rates(true) } else { free }
+    let choices = [(false, false), (true, false), (false, true), (true, true)];
+    let found = choices.map(|(spoilt, bound)| rates(spoilt, bound));
+    let first = found.into_iter().find(|rates| !rates.is_empty());
+    first.unwrap_or_default()
 }
 
 /// Returns whether the client and not the servers set the pace of a session.

@@ -695,7 +695,11 @@ fn levels_agree_with_verdicts_in_a_star_and_in_any_tree() {
         assert_eq!(pairs, wanted);
         let mut mixed = judgement.comparisons.clone();
         mixed.reverse();
-        let again = levels::fit(&run, &|_| true, &mixed);
+        let again = levels::fit(
+            &run,
+            (&|_| true, &std::collections::BTreeSet::new()),
+            &mixed,
+        );
         for (one, other) in again.iter().zip(&judgement.levels) {
             assert!((one.fetches_per_second / other.fetches_per_second - 1.0).abs() < 1e-12);
         }

@@ -1,9 +1,9 @@
 //! What is odd about the sessions of one pair: launches that vary unlike, and a difference that drifts. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::evidence::{Evidence, figure};
-use super::state::{held, sample};
+use super::evidence::{Evidence, Facts, figure};
+use super::state::sample;
 use super::{Metric, Warning};
 use crate::journal::{Purpose, Run, SessionRecord};
 use crate::matrix::Design;
@@ -16,10 +16,10 @@ const LEVEL: f64 = 0.01;
 const UNLIKE: f64 = 2.5;
 
 /// Returns what is odd about the sessions of a pair by one metric.
-pub(super) fn warnings(run: &Run, evidence: &Evidence) -> Vec<Warning> {
+pub(super) fn warnings(run: &Run, facts: &Facts, evidence: &Evidence) -> Vec<Warning> {
     let drift = drift(&evidence.measure);
     let drift = drift.filter(|change| change.abs() > run.header.rule.min_effect.ln_1p());
-    let unequal = unequal(&launches(run, evidence)).map(|(second, ratio)| {
+    let unequal = unequal(&launches(run, facts, evidence)).map(|(second, ratio)| {
         let pair = &evidence.pair;
         let cell = if second {
             pair.candidate
@@ -79,22 +79,21 @@ fn spread(values: &[f64]) -> Option<f64> {
 
 /// Returns the logarithms of what the launches of a pair show in sessions held to measure in which both gave it: the metric
 /// itself, and CPU time per answer in place of answers per second, of which a racing server gets what the others leave it.
-fn launches(run: &Run, evidence: &Evidence) -> Vec<(f64, f64)> {
+fn launches(run: &Run, facts: &Facts, evidence: &Evidence) -> Vec<(f64, f64)> {
     let pair = [evidence.pair.baseline, evidence.pair.candidate];
     let design = run.header.sessions.design;
-    let log = |session: &SessionRecord| logs(session, evidence.metric);
-    let sessions = |cells: &[usize]| -> Vec<BTreeMap<usize, f64>> {
-        held(run, (Purpose::Measure, design), cells)
-            .map(log)
-            .collect()
+    let counts = |(place, session): &(usize, &SessionRecord)| {
+        let of_kind = session.purpose == Purpose::Measure && session.design == design;
+        of_kind && !facts.polluted.contains(place)
     };
+    let sessions = run.sessions.iter().enumerate().filter(counts);
+    let logs = sessions.map(|(_, session)| logs(session, evidence.metric));
+    let logs: Vec<BTreeMap<usize, f64>> = logs.collect();
     match design {
-        Design::Race | Design::Slices => without_common(&sessions(&pair), pair),
+        Design::Race | Design::Slices => without_common(&logs, pair),
         Design::Solo => {
-            let [first, second] = pair.map(|cell| {
-                let alone = sessions(&[cell]).into_iter();
-                alone.filter_map(move |logs| logs.get(&cell).copied())
-            });
+            let [first, second] =
+                pair.map(|cell| logs.iter().filter_map(move |logs| logs.get(&cell).copied()));
             std::iter::zip(first, second).collect()
         }
     }
@@ -111,22 +110,22 @@ fn logs(session: &SessionRecord, metric: Metric) -> BTreeMap<usize, f64> {
 /// Returns the values of a pair in each session, less what the session did to the other cells in it, so that what two
 /// launches have in common does not hide how they vary.
 fn without_common(sessions: &[BTreeMap<usize, f64>], pair: [usize; 2]) -> Vec<(f64, f64)> {
+    let together = |logs: &&BTreeMap<usize, f64>| pair.iter().all(|cell| logs.contains_key(cell));
+    let sessions: Vec<&BTreeMap<usize, f64>> = sessions.iter().filter(together).collect();
     let usual = |cell: usize| {
         let of = sessions.iter().filter_map(|logs| logs.get(&cell).copied());
         median(&of.collect::<Vec<_>>()).unwrap_or(0.0)
     };
-    let cells: BTreeSet<usize> = sessions.iter().flat_map(BTreeMap::keys).copied().collect();
-    let usual: BTreeMap<usize, f64> = cells.into_iter().map(|cell| (cell, usual(cell))).collect();
     let shift = |logs: &BTreeMap<usize, f64>| {
         let others = logs.iter().filter(|(cell, _)| !pair.contains(cell));
-        let moved = others.map(|(cell, log)| log - usual[cell]);
+        let moved = others.map(|(cell, log)| log - usual(*cell));
         median(&moved.collect::<Vec<_>>()).unwrap_or(0.0)
     };
     let both = |logs: &BTreeMap<usize, f64>| {
         let shift = shift(logs);
-        Some((logs.get(&pair[0])? - shift, logs.get(&pair[1])? - shift))
+        (logs[&pair[0]] - shift, logs[&pair[1]] - shift)
     };
-    sessions.iter().filter_map(both).collect()
+    sessions.iter().copied().map(both).collect()
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub fn pairs(
 }
 
 /// Returns the indices of the cells with equal axes, chain by chain in the order in which they first appear.
-fn chains(cells: &[Cell]) -> Vec<Vec<usize>> {
+pub(crate) fn chains(cells: &[Cell]) -> Vec<Vec<usize>> {
     let mut chains: Vec<Vec<usize>> = Vec::new();
     let mut places: HashMap<&BTreeMap<String, String>, usize> = HashMap::new();
     for (index, cell) in cells.iter().enumerate() {

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use lineage::chains;
 pub use lineage::pairs;
 pub use list::List;
 pub use order::Order;

@@ -16,6 +16,7 @@ mod encrypted;
 mod faults;
 mod foreign;
 mod git;
+mod history;
 mod hostile;
 mod interruption;
 mod known;

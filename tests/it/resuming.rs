@@ -80,6 +80,7 @@ impl Bench for Script {
                 answers,
                 client_cpu_seconds: 0.5,
                 stolen_seconds: 0.0,
+                others_seconds: 0.0,
             }],
             client_share: 0.5,
             server_share: 1.0,

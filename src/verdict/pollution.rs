@@ -1,0 +1,159 @@
+//! Sessions in which the machine was busy with something else: found by its own signs, before any value is looked at. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::journal::{Run, SessionRecord};
+use crate::matrix::Design;
+use crate::stats::real;
+
+/// By how much the burden of a session must exceed what is usual …
+const MORE: f64 = 0.10;
+
+/// … and how many times what is usual it must be.
+const TIMES: f64 = 2.0;
+
+/// The journal's schema from which on sessions say what others took.
+const SAYS_WHAT_OTHERS_TOOK: u32 = 4;
+
+/// Returns which sessions of a run do not count, by their places in it.
+///
+/// A session's burden is what kept its servers and its load from their CPUs: CPU time stolen by the hypervisor and used by
+/// others, as shares of all CPUs in use, and time in which the load's threads were ready and waited, as a share of theirs. It
+/// is polluted when that is more than twice the median over the sessions of its design up to it, and more than 10 points
+/// above that. A tenth of the CPU is what one busy process on two CPUs takes in a fifth of the time. Against the median,
+/// because a machine that is always busy is so for all versions, and because part of the kernel's work for the servers'
+/// own packets counts as the others', more or less of it from machine to machine.
+///
+/// Nothing of what the servers gave or used goes into it, so leaving such sessions out favours no version; and nothing that
+/// came later, so a session that counted once counts for ever.
+pub(crate) fn polluted(run: &Run) -> BTreeSet<usize> {
+    if run.header.schema < SAYS_WHAT_OTHERS_TOOK {
+        return BTreeSet::new();
+    }
+    let mut polluted = BTreeSet::new();
+    for design in [Design::Race, Design::Slices, Design::Solo] {
+        // In order, for the median.
+        let mut burdens: Vec<f64> = Vec::new();
+        let sessions = run.sessions.iter().enumerate();
+        for (place, session) in sessions.filter(|(_, session)| session.design == design) {
+            let burden = burden(session, run.header.cpus.load.len());
+            burdens.insert(burdens.partition_point(|other| *other < burden), burden);
+            let usual = middle(&burdens);
+            if burden > usual * TIMES && burden > usual + MORE {
+                polluted.insert(place);
+            }
+        }
+    }
+    polluted
+}
+
+/// Returns the median of values in ascending order; of an even number the lower of the middle two.
+fn middle(sorted: &[f64]) -> f64 {
+    sorted[(sorted.len() - 1) / 2]
+}
+
+/// Returns what kept servers and load from their CPUs, as a share.
+fn burden(session: &SessionRecord, load_cpus: usize) -> f64 {
+    let seconds: f64 = session.windows.iter().map(|window| window.seconds).sum();
+    let had = seconds * real(load_cpus.max(1));
+    let waited = if had > 0.0 {
+        session.client.run_delay_seconds / had
+    } else {
+        0.0
+    };
+    session.steal_share + session.others_share + waited
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::fixture::{NOISE, measure, race, run, window};
+    use super::super::{Verdict, Warning, judge, so_far};
+    use super::*;
+    use crate::journal::Purpose;
+
+    /// Makes a run of races with these burdens: the first thing of three that can be one, in turn.
+    fn burdened(burdens: &[f64]) -> Run {
+        let mut run = run(&["1.0.0", "2.0.0"]);
+        for (place, burden) in burdens.iter().enumerate() {
+            race(&mut run, Purpose::Measure, &[(0, 8000.0), (1, 8000.0)]);
+            window(&mut run, &[1, 1]);
+            let session = run.sessions.last_mut().unwrap();
+            match place % 3 {
+                0 => session.steal_share = *burden,
+                1 => session.others_share = *burden,
+                _ => session.client.run_delay_seconds = *burden * 0.25,
+            }
+        }
+        run
+    }
+
+    fn places(burdens: &[f64]) -> Vec<usize> {
+        polluted(&burdened(burdens)).into_iter().collect()
+    }
+
+    #[test]
+    fn a_session_far_above_what_is_usual_does_not_count() {
+        assert_eq!(places(&[0.01, 0.02, 0.01, 0.30, 0.02, 0.2]), [3, 5]);
+    }
+
+    #[test]
+    fn little_more_than_usual_and_what_is_always_so_count() {
+        assert_eq!(places(&[0.01, 0.10, 0.02, 0.11]), [0; 0]);
+        assert_eq!(places(&[0.4, 0.45, 0.5, 0.4, 0.6]), [0; 0]);
+        assert_eq!(places(&[0.4, 0.45, 0.5, 0.4, 0.95]), [4]);
+    }
+
+    #[test]
+    fn the_first_session_has_nothing_to_be_held_against() {
+        assert_eq!(places(&[0.9]), [0; 0]);
+    }
+
+    #[test]
+    fn journals_that_do_not_say_it_have_none() {
+        let mut run = burdened(&[0.0, 0.0, 0.9]);
+        assert_eq!(polluted(&run).len(), 1);
+        run.header.schema = 3;
+        assert_eq!(polluted(&run).len(), 0);
+    }
+
+    #[test]
+    fn a_polluted_session_gives_no_value_and_is_held_again() {
+        let mut run = run(&["1.0.0", "2.0.0"]);
+        let step = [(0, 8000.0), (1, 8000.0)];
+        measure(&mut run, Purpose::Measure, &step, &NOISE);
+        let whole = so_far(&run).held;
+        run.sessions[5].steal_share = 0.5;
+        let judged = judge(&run).comparisons.remove(0);
+        assert_eq!((judged.verdict, judged.sessions), (Verdict::Same, 7));
+        assert!(judged.warnings.contains(&Warning::Polluted { sessions: 1 }));
+        let held = so_far(&run).held;
+        assert_eq!((whole[0].wanted, held[0].wanted), (0, 1));
+        assert!(crate::plan::next(&run, &held).is_some());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_comes_later_and_what_servers_gave_change_nothing(
+            burdens in prop::collection::vec(0.0..1.0_f64, 1..30), kept in 0..30_usize, rate in 1.0..1e6_f64,
+        ) {
+            let whole = burdened(&burdens);
+            let mut cut = whole.clone();
+            cut.sessions.truncate(kept);
+            let before: BTreeSet<usize> = polluted(&whole).into_iter().filter(|place| *place < kept).collect();
+            prop_assert_eq!(polluted(&cut), before);
+            let mut other = run(&["1.0.0", "2.0.0"]);
+            for session in &whole.sessions {
+                race(&mut other, Purpose::Measure, &[(0, rate), (1, 2.0 * rate)]);
+                window(&mut other, &[9, 1]);
+                let last = other.sessions.last_mut().unwrap();
+                (last.steal_share, last.others_share) = (session.steal_share, session.others_share);
+                last.client = session.client.clone();
+            }
+            prop_assert_eq!(polluted(&other), polluted(&whole));
+        }
+    }
+}
