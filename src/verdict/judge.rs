@@ -86,7 +86,8 @@ fn judged(run: &Run, over: bool) -> Judgement {
         warn_of_same_program(run, comparison);
     }
     if sessions.design == Design::Race {
-        for comparison in &mut comparisons {
+        let of_speed = |one: &&mut Comparison| levels::is_of_speed(one.metric);
+        for comparison in comparisons.iter_mut().filter(of_speed) {
             warn_of_solo(run, comparison, &facts);
         }
     }

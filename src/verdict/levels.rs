@@ -73,7 +73,7 @@ fn trees(count: usize, measured: &dyn Fn(usize) -> bool, comparisons: &[Comparis
 }
 
 /// Returns whether an effect says how the answers per second of two servers stand to one another.
-fn is_of_speed(metric: Metric) -> bool {
+pub(super) fn is_of_speed(metric: Metric) -> bool {
     match metric {
         Metric::Throughput | Metric::CpuPerAnswer => true,
         Metric::Memory | Metric::Startup | Metric::Latency => false,

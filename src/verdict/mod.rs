@@ -219,6 +219,13 @@ pub struct Judgement {
     pub pending: Vec<usize>,
 }
 
+impl Judgement {
+    /// Returns what is known of all pairs by all metrics.
+    pub fn all(&self) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().chain(&self.others)
+    }
+}
+
 /// What is still to be held of a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {

@@ -15,12 +15,18 @@ const LEVEL: f64 = 0.01;
 /// The launches of two versions vary unlike from this ratio of their spreads on.
 const UNLIKE: f64 = 2.5;
 
-/// Returns what is odd about the sessions of a pair by one metric.
+/// Returns what is odd about the sessions of a pair by one metric. A version that drifts varies more than one that does not,
+/// which is no second finding.
 pub(super) fn warnings(run: &Run, facts: &Facts, evidence: &Evidence) -> Vec<Warning> {
-    let drift = drift(&evidence.measure);
-    let drift = drift.filter(|change| change.abs() > run.header.rule.min_effect.ln_1p());
+    if let Some(change) = drift(&evidence.measure) {
+        let much = change.abs() > run.header.rule.min_effect.ln_1p();
+        return much
+            .then_some(Warning::Drift { change })
+            .into_iter()
+            .collect();
+    }
+    let pair = &evidence.pair;
     let unequal = unequal(&launches(run, facts, evidence)).map(|(second, ratio)| {
-        let pair = &evidence.pair;
         let cell = if second {
             pair.candidate
         } else {
@@ -28,8 +34,7 @@ pub(super) fn warnings(run: &Run, facts: &Facts, evidence: &Evidence) -> Vec<War
         };
         Warning::UnequalVariances { cell, ratio }
     });
-    let drift = drift.map(|change| Warning::Drift { change });
-    unequal.into_iter().chain(drift).collect()
+    unequal.into_iter().collect()
 }
 
 /// Returns how far values went from the first to the last, if they surely went one way.
