@@ -182,7 +182,7 @@ pub async fn measure<B: Bench>(
     }
     leave_the_rest(recorder, watch)?;
     let judgement = verdict::conclude(&recorder.run);
-    for comparison in judgement.comparisons.iter().chain(&judgement.others) {
+    for comparison in judgement.all() {
         recorder.record(Record::Verdict(comparison.clone()))?;
     }
     Ok(judgement)

@@ -22,7 +22,7 @@ use crate::process;
 use crate::progress::{self, Progress};
 use crate::report::Report;
 use crate::source;
-use crate::verdict::{Judgement, Verdict};
+use crate::verdict::{Comparison, Judgement, Verdict};
 use crate::workplace::{self, Workplace};
 
 /// Open files that the program itself needs beside the load's sockets.
@@ -365,7 +365,10 @@ pub(super) fn summary(judgement: &Judgement, exit: Exit) -> Summary {
     Summary {
         ended: host::now(),
         exit: exit.code(),
-        regressions: decided(&[Verdict::Regression]),
+        regressions: judgement
+            .all()
+            .filter(|one| one.verdict == Verdict::Regression)
+            .count(),
         compared: decided(&[
             Verdict::Regression,
             Verdict::Improvement,
@@ -384,7 +387,8 @@ pub(super) fn exit_of(judgement: &Judgement) -> Exit {
             .iter()
             .any(|pair| pair.verdict == wanted)
     };
-    if any(Verdict::Regression) {
+    let worse = |one: &Comparison| one.verdict == Verdict::Regression;
+    if judgement.all().any(worse) {
         Exit::Regression
     } else if any(Verdict::Same) || any(Verdict::Improvement) {
         Exit::Done

@@ -2,7 +2,7 @@
 
 use super::details::{COLUMNS, Column, Details};
 use super::plot::forest;
-use super::words::{count, list, number, p_value, percent_range, stopped};
+use super::words::{count, list, number, p_value, stopped};
 use super::{CellReport, CellState, Figures, GapGroup, Report, Row, Step, Table, Triple};
 use crate::outcome::Class;
 use crate::verdict::Verdict;
@@ -19,6 +19,7 @@ pub(super) fn render(report: &Report) -> String {
         levels(report),
         steps(report),
         pairs(report),
+        others(report),
         versions(report),
         gaps(report),
         warnings(report),
@@ -165,9 +166,29 @@ fn pairs(report: &Report) -> String {
         return format!("## Pairs\n\n{table}");
     }
     format!(
-        "## Pairs\n\n{table}\n\nEffects with their intervals, percent of the baseline; left is slower.\n\n{}",
+        "## Pairs\n\n{table}\n\nEffects with their intervals, percent of the baseline; left is worse.\n\n{}",
         fence(&picture)
     )
+}
+
+/// Returns what is known of the pairs by further numbers; nothing where only one decides.
+fn others(report: &Report) -> String {
+    if report.others.is_empty() {
+        return String::new();
+    }
+    let header = ["pair", "number", "change", "interval", "verdict"];
+    let row = |step: &Step| {
+        vec![
+            escape(&step.name()),
+            step.quantity().to_owned(),
+            step.effect(),
+            step.interval(),
+            escape(&step.conclusion()),
+        ]
+    };
+    let rows: Vec<Vec<String>> = report.others.iter().map(row).collect();
+    let table = grid(&header.map(str::to_owned), &rows);
+    format!("## Other numbers\n\n{table}")
 }
 
 fn pair_row(step: &Step) -> Vec<String> {
@@ -181,7 +202,7 @@ fn pair_row(step: &Step) -> Vec<String> {
         name,
         step.quantity().to_owned(),
         step.effect(),
-        step.interval_percent.map_or_else(none, percent_range),
+        step.interval(),
         step.adjusted_p.map_or_else(none, p_value),
         step.sessions.to_string(),
         escape(&step.conclusion()),

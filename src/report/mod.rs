@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::journal::Run;
 use crate::outcome::Gap;
-use crate::verdict::{Judgement, Level, Verdict};
+use crate::verdict::{Comparison, Judgement, Level, Verdict};
 use crate::version::{Cell, line};
 
 pub(crate) use boil::sentences as boils;
@@ -38,7 +38,7 @@ pub use steps::{DependencyChange, Step};
 pub(crate) use warnings::DELAYED_ACK;
 
 /// The number of the JSON form, raised by any change that an older reader would misread.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// What is said of a run, before it is Markdown, text or JSON.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,6 +63,9 @@ pub struct Report {
     pub compared_with: String,
     /// Every pair, in order.
     pub pairs: Vec<Step>,
+    /// The pairs by the further numbers that decide, pair by pair.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Step>,
     /// Every cell, in order, gaps in place.
     pub cells: Vec<CellReport>,
     /// The gaps, equal neighbours together.
@@ -96,13 +99,13 @@ pub struct Status {
     pub pending: usize,
     /// Pairs of neighbours.
     pub pairs: usize,
-    /// Pairs whose candidate is worse.
+    /// Pairs whose candidate is worse, by each number that decides.
     pub regressions: usize,
-    /// Pairs whose candidate is better.
+    /// Pairs whose candidate is better, by each number that decides.
     pub improvements: usize,
-    /// Pairs whose difference is smaller than the margin.
+    /// Pairs whose difference by the main number is smaller than the margin.
     pub same: usize,
-    /// Pairs without enough evidence.
+    /// Pairs without enough evidence by the main number.
     pub unknown: usize,
 }
 
@@ -180,6 +183,11 @@ impl Report {
                 .iter()
                 .map(|pair| Step::new(run, pair))
                 .collect(),
+            others: judgement
+                .others
+                .iter()
+                .map(|pair| Step::new(run, pair))
+                .collect(),
             cells: (0..header.cells.len())
                 .map(|cell| cell_report(run, judgement, cell))
                 .collect(),
@@ -188,7 +196,7 @@ impl Report {
             warnings: warnings::sentences(run, judgement),
             machine_in_short: texts::machine_in_short(&header.machine),
             machine: texts::machine(run),
-            method: texts::method(header, judgement.comparisons.len()),
+            method: texts::method(header, judgement),
             seed: header.seed,
             repeat: texts::repeat(header),
         }
@@ -209,9 +217,10 @@ impl Report {
         json::render(self)
     }
 
-    /// Returns the pairs that are flagged, in order.
+    /// Returns the steps that are flagged, those by the main number first.
     fn flagged(&self) -> impl Iterator<Item = &Step> {
-        self.pairs.iter().filter(|step| step.is_flagged())
+        let all = self.pairs.iter().chain(&self.others);
+        all.filter(|step| step.is_flagged())
     }
 
     /// Returns the first line after the title: the counts and the machine.
@@ -242,13 +251,9 @@ impl Report {
 }
 
 fn status(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Status {
-    let with = |verdict| {
-        judgement
-            .comparisons
-            .iter()
-            .filter(|pair| pair.verdict == verdict)
-            .count()
-    };
+    let is = |verdict| move |pair: &&Comparison| pair.verdict == verdict;
+    let steps = |verdict| judgement.all().filter(is(verdict)).count();
+    let with = |verdict| judgement.comparisons.iter().filter(is(verdict)).count();
     let known = |(cell, gap): &&(usize, Gap)| {
         let id = &run.header.cells[*cell].id;
         past.acknowledged(&run.header.matrix.name, id, gap)
@@ -261,8 +266,8 @@ fn status(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Status {
         known_gaps: judgement.gaps.iter().filter(known).count(),
         pending,
         pairs: judgement.comparisons.len(),
-        regressions: with(Verdict::Regression),
-        improvements: with(Verdict::Improvement),
+        regressions: steps(Verdict::Regression),
+        improvements: steps(Verdict::Improvement),
         same: with(Verdict::Same),
         unknown: with(Verdict::Unknown),
     }

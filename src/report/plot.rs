@@ -9,13 +9,14 @@ const HALF: i32 = 20;
 /// Columns of a version's bar.
 pub(super) const BAR: usize = 12;
 
-/// Draws the effects of all pairs with their intervals around a zero line, one line each; empty without an effect.
+/// Draws the effects of all pairs with their intervals around a zero line, one line each, worse to the left; empty without
+/// an effect.
 ///
 /// `o` is the effect, `-` its interval, `|` zero; `<` and `>` say that it goes on beyond the picture.
 pub(super) fn forest(steps: &[Step]) -> String {
     let drawn: Vec<(&Step, f64)> = steps
         .iter()
-        .filter_map(|step| Some((step, step.effect_percent?)))
+        .filter_map(|step| Some((step, turned(step, step.effect_percent?))))
         .collect();
     if drawn.is_empty() {
         return String::new();
@@ -30,13 +31,32 @@ pub(super) fn forest(steps: &[Step]) -> String {
         .map(|name| name.chars().count())
         .max()
         .unwrap_or(0);
-    let ends = (format!("-{scale} %"), format!("+{scale} %"));
+    let mut ends = (format!("-{scale} %"), format!("+{scale} %"));
+    if drawn.iter().all(|(step, _)| step.better_smaller) {
+        std::mem::swap(&mut ends.0, &mut ends.1);
+    }
     let mut lines = vec![format!("{:width$}  {:<20}0{:>20}", "", ends.0, ends.1)];
     for (name, (step, effect)) in names.iter().zip(&drawn) {
-        let row = row(*effect, step.interval_percent, f64::from(scale));
+        let row = row(*effect, interval(step), f64::from(scale));
         lines.push(format!("{name:width$}  {row}  {}", step.effect()));
     }
     lines.join("\n")
+}
+
+/// Returns a change so that worse is negative.
+fn turned(step: &Step, percent: f64) -> f64 {
+    if step.better_smaller {
+        -percent
+    } else {
+        percent
+    }
+}
+
+/// Returns the interval of a change so that worse is left.
+fn interval(step: &Step) -> Option<(f64, f64)> {
+    let (low, high) = step.interval_percent?;
+    let (one, other) = (turned(step, low), turned(step, high));
+    Some((one.min(other), one.max(other)))
 }
 
 /// Returns the percent at the picture's edges: enough for every effect and for the usual interval, so that one pair with
@@ -45,7 +65,7 @@ fn scale(drawn: &[(&Step, f64)]) -> i32 {
     let effects = drawn.iter().map(|(_, effect)| effect.abs() * 1.25);
     let reaches: Vec<f64> = drawn
         .iter()
-        .filter_map(|(step, _)| step.interval_percent)
+        .filter_map(|(step, _)| interval(step))
         .map(|(low, high)| low.abs().max(high.abs()))
         .collect();
     let usual = median(&reaches).unwrap_or(0.0);

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::axes_name;
-use super::words::{as_percent, count, list, p_value, percent_range, signed_percent};
+use super::words::{
+    as_percent, change_in_words, change_percent, count, is_better_smaller, list, p_value,
+    percent_range, quantity, signed_percent,
+};
 use crate::journal::{Built, Run};
 use crate::verdict::{Comparison, Metric, Verdict, Warning};
 use crate::version::Pair;
@@ -26,10 +29,14 @@ pub struct Step {
     pub metric: Metric,
     /// The conclusion.
     pub verdict: Verdict,
-    /// Change of speed, percent of the baseline; negative is slower.
+    /// Change of that number, percent of the baseline; of CPU time per answer that of its reciprocal, answers per CPU second.
     pub effect_percent: Option<f64>,
     /// Its interval, percent of the baseline.
     pub interval_percent: Option<(f64, f64)>,
+    /// Whether a positive change is for the worse.
+    pub better_smaller: bool,
+    /// The least size of a change that would have been seen with a chance of 80 %, percent.
+    pub detectable_percent: Option<f64>,
     /// p after correction.
     pub adjusted_p: Option<f64>,
     /// Sessions that count.
@@ -57,6 +64,9 @@ pub struct DependencyChange {
     pub after: Option<String>,
 }
 
+/// A least visible change of this size or more, percent, is as good as none.
+const MOST_SHOWN: f64 = 100.0;
+
 /// Changed packages that are named one by one.
 const NAMED: usize = 8;
 
@@ -64,6 +74,8 @@ impl Step {
     /// Names the cells of a comparison and turns its log ratios into percent.
     pub(super) fn new(run: &Run, comparison: &Comparison) -> Self {
         let name = |cell: usize| run.header.cells[cell].id.clone();
+        let better_smaller = is_better_smaller(comparison.metric);
+        let change = |effect| change_percent(comparison.metric, effect);
         Self {
             baseline: name(comparison.pair.baseline),
             candidate: name(comparison.pair.candidate),
@@ -76,10 +88,17 @@ impl Step {
                 .collect(),
             metric: comparison.metric,
             verdict: comparison.verdict,
-            effect_percent: comparison.effect.map(as_percent),
-            interval_percent: comparison
-                .interval
-                .map(|(low, high)| (as_percent(low), as_percent(high))),
+            effect_percent: comparison.effect.map(change),
+            interval_percent: comparison.interval.map(|(low, high)| {
+                let ends = (change(low), change(high));
+                if better_smaller {
+                    (ends.1, ends.0)
+                } else {
+                    ends
+                }
+            }),
+            better_smaller,
+            detectable_percent: comparison.detectable.map(as_percent),
             adjusted_p: comparison.adjusted_p,
             sessions: comparison.sessions,
             sessions_needed: comparison.sessions_needed,
@@ -136,13 +155,7 @@ impl Step {
 
     /// Returns what of it changed.
     pub(super) fn quantity(&self) -> &'static str {
-        match self.metric {
-            Metric::Throughput => "answers per second",
-            Metric::CpuPerAnswer => "answers per CPU second",
-            Metric::Memory => "memory",
-            Metric::Startup => "time to start",
-            Metric::Latency => "latency",
-        }
+        quantity(self.metric)
     }
 
     /// Returns the effect as `-3.1 %`, or nothing known.
@@ -151,7 +164,13 @@ impl Step {
             .map_or_else(|| "none".to_owned(), signed_percent)
     }
 
-    /// Returns the verdict with what it hangs on: `unknown, about 14 more sessions would decide`.
+    /// Returns the interval as `-3.8 to -2.4 %`, or nothing known.
+    pub(super) fn interval(&self) -> String {
+        self.interval_percent
+            .map_or_else(|| "none".to_owned(), percent_range)
+    }
+
+    /// Returns the verdict with what it hangs on: `unknown, could have seen 1.8 %, about 14 more sessions would decide`.
     pub(super) fn conclusion(&self) -> String {
         match (self.verdict, self.confirmed) {
             (Verdict::Regression, _) => format!("regression, {}", self.confirmation()),
@@ -163,15 +182,19 @@ impl Step {
         }
     }
 
-    /// Returns what an unknown pair would take.
+    /// Returns what an unknown pair could have shown and what it would take.
     fn wanting(&self) -> String {
-        match (self.sessions_needed, self.adjusted_p) {
+        let more = match (self.sessions_needed, self.adjusted_p) {
             (Some(more), _) => {
                 let more = count(usize::try_from(more).unwrap_or(usize::MAX), "more session");
                 format!("about {more} would decide")
             }
             (None, Some(_)) => "more than 999 more sessions would not decide".to_owned(),
-            (None, None) => "too few sessions to tell".to_owned(),
+            (None, None) => return "too few sessions to tell".to_owned(),
+        };
+        match self.detectable_percent {
+            Some(least) if least < MOST_SHOWN => format!("could have seen {least:.1} %, {more}"),
+            Some(_) | None => more,
         }
     }
 
@@ -184,10 +207,9 @@ impl Step {
         }
     }
 
-    /// Returns what a flagged step is, without its name: `3.1 % fewer answers per second (…)`.
+    /// Returns what a flagged step is, without its name: `3.1 % fewer answers per second (2.4 to 3.8 %, …)`.
     pub(super) fn sentence(&self) -> String {
         let effect = self.effect_percent.unwrap_or(0.0);
-        let direction = if effect < 0.0 { "fewer" } else { "more" };
         let mut facts: Vec<String> = Vec::new();
         facts.extend(
             self.interval_percent
@@ -196,13 +218,8 @@ impl Step {
         facts.extend(self.adjusted_p.map(p_value));
         facts.push(count(self.sessions, "session"));
         facts.push(self.confirmation().to_owned());
-        let quantity = self.quantity();
-        let facts = facts.join(", ");
-        let size = effect.abs();
-        format!(
-            "{size:.1} % {direction} {quantity} ({facts}){}",
-            self.suspects()
-        )
+        let change = change_in_words(self.metric, effect);
+        format!("{change} ({}){}", facts.join(", "), self.suspects())
     }
 
     /// Returns `; introduced in 4.0.0, 5.0.0 or 6.0.0 (…)` where versions were skipped.
@@ -273,11 +290,11 @@ fn dependency_changes(run: &Run, pair: &Pair) -> Vec<DependencyChange> {
         .collect()
 }
 
-/// Returns an interval as sizes in the direction of the effect, `2.4–3.8 %`, or with signs where it holds zero.
+/// Returns an interval as sizes in the direction of the effect, `2.4 to 3.8 %`, or with signs where it holds zero.
 fn magnitudes((low, high): (f64, f64), effect: f64) -> String {
     match (low, high) {
         (low, high) if low < 0.0 && high > 0.0 => percent_range((low, high)),
-        (low, high) if effect < 0.0 => format!("{:.1}–{:.1} %", -high, -low),
-        (low, high) => format!("{low:.1}–{high:.1} %"),
+        (low, high) if effect < 0.0 => format!("{:.1} to {:.1} %", -high, -low),
+        (low, high) => format!("{low:.1} to {high:.1} %"),
     }
 }

@@ -25,6 +25,10 @@ pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
     );
     text.push_str(&painted(&table(report, width), colour));
     text.push_str("\n\n");
+    if !report.others.is_empty() {
+        text.push_str(&painted(&others(report, width), colour));
+        text.push_str("\n\n");
+    }
     for step in report.flagged() {
         text.push_str(&step_line(step, colour));
         text.push('\n');
@@ -80,14 +84,39 @@ fn step_line(step: &Step, colour: bool) -> String {
     }
 }
 
-fn table(report: &Report, width: u16) -> String {
-    let bars = width >= WIDTH_FOR_BARS;
+/// Returns an empty table that many columns wide.
+fn empty(width: u16) -> Table {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('─').junction('─');
     table
         .load_style(TableStyle::new().header_separator(rule))
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(width);
+    table
+}
+
+/// Returns the pairs by further numbers.
+fn others(report: &Report, width: u16) -> String {
+    let mut table = empty(width);
+    table.set_header(vec!["pair", "number", "change", "interval", "verdict"]);
+    for step in &report.others {
+        table.add_row(vec![
+            one_line(&step.name()),
+            step.quantity().to_owned(),
+            step.effect(),
+            step.interval(),
+            step.conclusion(),
+        ]);
+    }
+    if let Some(column) = table.column_mut(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+fn table(report: &Report, width: u16) -> String {
+    let bars = width >= WIDTH_FOR_BARS;
+    let mut table = empty(width);
     let mut header = vec![
         "version",
         "fetches\n/sec",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::journal::{Built, Launch, Launched, Purpose, Summary};
-use crate::matrix::{Arrivals, Compare, Design, PathShare};
+use crate::matrix::{Arrivals, Compare, Design, Metric, PathShare};
 use crate::outcome::{Counters, ErrorKind, GapKind};
 use crate::verdict::fixture::{self, NOISE, fail, measure, run, sample, session};
 use crate::verdict::judge;
@@ -431,6 +431,160 @@ fn no_line_of_the_terminal_is_wider_than_asked_and_colour_adds_only_escapes() {
         assert_eq!(bare, text);
         assert_ne!(coloured, text);
     }
+}
+
+/// A run judged by several numbers: the second version takes more memory, and less time to start.
+fn several_numbers() -> Run {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    run.header.metrics = vec![
+        Metric::Throughput,
+        Metric::CpuPerAnswer,
+        Metric::Memory,
+        Metric::Startup,
+    ];
+    let rates = [(0, 8000.0), (1, 8000.0)];
+    let wide = NOISE.map(|noise| 8.0 * noise);
+    measure(&mut run, Purpose::Measure, &rates, &wide);
+    measure(&mut run, Purpose::Confirm, &rates, &wide);
+    let launches = run
+        .sessions
+        .iter_mut()
+        .flat_map(|session| &mut session.launches);
+    let second = launches.filter(|launch| launch.cell == 1);
+    for (index, launch) in (0_u8..).zip(second) {
+        let Launched::Sample(sample) = &mut launch.outcome else {
+            panic!("all are samples");
+        };
+        sample.resources.pss_bytes = Some((44 << 20) + u64::from(index % 4) * 100_000);
+        sample.startup_ms = [41.2, 41.3, 41.4, 41.5, 41.6][usize::from(index % 5)];
+    }
+    end(&mut run, 1);
+    run
+}
+
+#[test]
+fn further_numbers_are_told_in_their_own_words_and_directions() {
+    let report = report(&several_numbers());
+    assert_eq!(
+        (report.status.regressions, report.status.improvements),
+        (1, 1)
+    );
+    let told = report.markdown();
+    let steps = told.split("## Steps\n\n").nth(1).unwrap();
+    let steps: Vec<&str> = steps.lines().take_while(|line| !line.is_empty()).collect();
+    let [memory, startup] = steps[..] else {
+        panic!("{steps:?}");
+    };
+    assert!(
+        memory.starts_with("- **1.0.0 → 2.0.0**: 10.4 % more memory (10.2 to 10.6 %, p"),
+        "{memory}"
+    );
+    assert!(memory.ends_with("16 sessions, confirmed)."), "{memory}");
+    assert!(
+        startup.starts_with("- **1.0.0 → 2.0.0**: 8.0 % less time to start ("),
+        "{startup}"
+    );
+    let table = parsed_tables(&told).remove(2);
+    assert_eq!(
+        table[0],
+        ["pair", "number", "change", "interval", "verdict"]
+    );
+    let rows: Vec<[&str; 3]> = table[1..]
+        .iter()
+        .map(|row| [row[1].as_str(), row[2].as_str(), row[4].as_str()])
+        .collect();
+    assert!(
+        rows[0][2].starts_with("unknown, could have seen "),
+        "{rows:?}"
+    );
+    assert_eq!(rows[1], ["memory", "+10.4 %", "regression, confirmed"]);
+    assert_eq!(
+        rows[2],
+        ["time to start", "-8.0 %", "improvement, confirmed"]
+    );
+    assert!(
+        told.contains("1 pair by several numbers, 4 tests in all,"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_terminal_and_json_tell_further_numbers_too() {
+    let report = report(&several_numbers());
+    let text = report.terminal(100, false);
+    assert!(
+        text.contains("\n1.0.0 → 2.0.0: 10.4 % more memory ("),
+        "{text}"
+    );
+    let row = text
+        .lines()
+        .find(|line| line.contains("time to start"))
+        .unwrap();
+    assert!(row.contains("-8.0 %"), "{row}");
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    assert_eq!(json["schema"], 2);
+    let memory = &json["others"][1];
+    assert_eq!(
+        (&memory["metric"], &memory["better_smaller"]),
+        (&"memory".into(), &true.into())
+    );
+    assert!(memory["effect_percent"].as_f64().unwrap() > 10.0);
+    let ends = [0, 1].map(|end| memory["interval_percent"][end].as_f64().unwrap());
+    assert!(ends[0] < 10.4 && 10.4 < ends[1], "{ends:?}");
+    assert!(json["pairs"][0]["detectable_percent"].as_f64().unwrap() > 1.0);
+}
+
+#[test]
+fn a_picture_of_memory_has_more_of_it_on_the_left() {
+    let mut run = several_numbers();
+    run.header.metrics = vec![Metric::Memory];
+    let told = report(&run).markdown();
+    let picture = told.split("left is worse.").nth(1).unwrap();
+    assert!(
+        picture.contains("+20 %               0               -20 %"),
+        "{picture}"
+    );
+    assert!(
+        picture.find('o').unwrap() < picture.find('|').unwrap(),
+        "{picture}"
+    );
+}
+
+#[test]
+fn a_run_with_looks_says_so() {
+    let mut run = all_well();
+    (run.header.sessions.least, run.header.sessions.count) = (4, 12);
+    let method = report(&run).method.join("\n");
+    assert!(
+        method.contains("Each pair races in 4 to 12 sessions of fresh launches"),
+        "{method}"
+    );
+    assert!(
+        method.contains("Pairs are judged after 4 sessions and then again"),
+        "{method}"
+    );
+}
+
+#[test]
+fn what_is_odd_about_sessions_is_told() {
+    let noise = |index: u8, at: u8| NOISE[usize::from(index * 3 + at) % 8];
+    let told = |second: &dyn Fn(u8) -> f64| {
+        let mut run = run(&["1.0.0", "2.0.0"]);
+        for index in 0..16 {
+            let rates = [1.0 + noise(index, 0) / 4.0, second(index)];
+            let rates = rates.map(|rate| 80_000.0 * rate).into_iter().enumerate();
+            let rates: Vec<(usize, f64)> = rates.collect();
+            fixture::race(&mut run, Purpose::Measure, &rates);
+        }
+        report(&run).warnings.join("\n")
+    };
+    let drifting = told(&|index| 1.0 - 0.01 * f64::from(index) + noise(index, 1) / 4.0);
+    let drifted = "1.0.0 → 2.0.0: the difference in answers per second drifted by -1";
+    assert!(drifting.contains(drifted), "{drifting}");
+    let varying = told(&|index| 1.0 + 5.0 * noise(index, 2));
+    let varies =
+        "1.0.0 → 2.0.0: from launch to launch CPU time per answer of 2.0.0 varies at least ";
+    assert!(varying.contains(varies), "{varying}");
 }
 
 #[test]

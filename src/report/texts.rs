@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::words::{command, count, list, share};
 use crate::journal::{Header, Machine, Run, SessionRecord, Sharing};
-use crate::matrix::{Arrivals, Compare, Design, Manner, Protocol, Stop, Workload};
+use crate::matrix::{Arrivals, Compare, Design, Manner, Protocol, Sessions, Stop, Workload};
+use crate::verdict::Judgement;
 use crate::version::Order;
 
 /// Returns what each version is compared with.
@@ -104,11 +105,11 @@ fn sharing(run: &Run) -> Option<&'static str> {
 }
 
 /// Returns how it was measured and judged, one paragraph each.
-pub(super) fn method(header: &Header, pairs: usize) -> Vec<String> {
+pub(super) fn method(header: &Header, judgement: &Judgement) -> Vec<String> {
     vec![
         load(&header.workload),
         sessions(header),
-        rule(header, pairs),
+        rule(header, judgement),
         levels(),
     ]
 }
@@ -177,12 +178,12 @@ fn sessions(header: &Header) -> String {
     match sessions.design {
         Design::Race => format!(
             "Each version races {}: up to {} servers run and are loaded at once on the same CPUs, so that what slows the \
-             machine slows all of them. Each pair races in {} sessions of fresh launches; a session counts once, with \
+             machine slows all of them. Each pair races in {} of fresh launches; a session counts once, with \
              the log ratio of their answers. Besides, each version is \
              measured alone in {}.",
             compared_with(header),
             sessions.group,
-            sessions.count,
+            how_many(sessions, "session"),
             count(
                 usize::try_from(sessions.solo).unwrap_or(usize::MAX),
                 "solo trial"
@@ -190,27 +191,48 @@ fn sessions(header: &Header) -> String {
         ),
         Design::Slices => format!(
             "The servers of a group, each version with {}, run at the same time, and one at a time is loaded, in slices of {:?} of \
-             random order. Each pair is measured so in {} sessions of fresh launches; a session counts once, with the log \
+             random order. Each pair is measured so in {} of fresh launches; a session counts once, with the log \
              ratio of their answers per second. Besides, each version is measured alone in {}.",
             compared_with(header),
             sessions.slice,
-            sessions.count,
+            how_many(sessions, "session"),
             count(
                 usize::try_from(sessions.solo).unwrap_or(usize::MAX),
                 "solo trial"
             ),
         ),
         Design::Solo => format!(
-            "One server runs at a time, in {} blocks that hold each version once in random order; the k-th trials of \
+            "One server runs at a time, in {} that hold each version once in random order; the k-th trials of \
              the two of a pair are held against each other. This takes many more sessions than a race for the same certainty.",
-            sessions.count,
+            how_many(sessions, "block"),
         ),
     }
 }
 
-fn rule(header: &Header, pairs: usize) -> String {
+/// Returns `8 sessions`, or `4 to 12 sessions` where a pair gets as many as it takes.
+fn how_many(sessions: &Sessions, noun: &str) -> String {
+    let most = count(usize::try_from(sessions.count).unwrap_or(usize::MAX), noun);
+    if is_looked_at(sessions) {
+        format!("{} to {most}", sessions.least)
+    } else {
+        most
+    }
+}
+
+/// Returns whether pairs are judged while the run goes on.
+fn is_looked_at(sessions: &Sessions) -> bool {
+    sessions.least < sessions.count
+}
+
+fn rule(header: &Header, judgement: &Judgement) -> String {
     let rule = &header.rule;
-    let each = 1.0 - rule.alpha / crate::stats::real(pairs.max(1));
+    let tests = judgement.all().count();
+    let pairs = count(judgement.comparisons.len(), "pair");
+    let family = if judgement.others.is_empty() {
+        pairs
+    } else {
+        format!("{pairs} by several numbers, {tests} tests in all,")
+    };
     let confirm = if rule.confirm {
         " A flagged pair is measured again with fresh launches; effect and interval are then of all sessions: the \
          first ones, picked for showing it, overstate it a little still."
@@ -220,13 +242,35 @@ fn rule(header: &Header, pairs: usize) -> String {
     format!(
         "A step is flagged when a paired t test over sessions, corrected by Holm's method for {} at {} for the whole run, \
          and the signed-rank test at 5 % both show it and it is at least {}. A pair is the same when its interval lies \
-         inside ± {}. Each interval is at {}, so that all hold at once at {}.{confirm}",
-        count(pairs, "pair"),
+         inside ± {}. {}{confirm}",
+        family,
         share(rule.alpha),
         share(rule.min_effect),
         share(rule.same_within),
-        share(each),
-        share(1.0 - rule.alpha),
+        intervals(header, tests),
+    )
+}
+
+/// Returns at which level the intervals are, and what looking at pairs while the run goes on has to do with that.
+fn intervals(header: &Header, tests: usize) -> String {
+    let alpha = header.rule.alpha;
+    let all = share(1.0 - alpha);
+    let sessions = &header.sessions;
+    if is_looked_at(sessions) {
+        return format!(
+            "Pairs are judged after {} and then again and again until they are decided; the level of each is spent over these \
+             looks, so that looking often raises no more false alarms, and each interval is at the level of the last look: \
+             all hold at once at {all}.",
+            count(
+                usize::try_from(sessions.least).unwrap_or(usize::MAX),
+                "session"
+            ),
+        );
+    }
+    let each = 1.0 - alpha / crate::stats::real(tests.max(1));
+    format!(
+        "Each interval is at {}, so that all hold at once at {all}.",
+        share(each)
     )
 }
 

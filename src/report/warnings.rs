@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::words::{as_percent, count, list, number, share, signed_percent};
+use super::words::{
+    change_in_words, change_percent, count, list, number, quantity, share, signed_percent,
+};
 use crate::journal::{Header, Launched, Run};
 use crate::matrix::Compare;
 use crate::verdict::signs::signs;
@@ -36,7 +38,7 @@ pub(super) fn sentences(run: &Run, judgement: &Judgement) -> Vec<String> {
     sentences.extend(super::boil::sentences(run, judgement));
     sentences.extend(reference_gaps(&run.header, judgement));
     sentences.extend(withdrawn(&run.header));
-    for comparison in &judgement.comparisons {
+    for comparison in judgement.all() {
         for warning in &comparison.warnings {
             let sentence = of_pair(run, comparison, warning);
             sentences.extend(sentence.filter(|sentence| !sentences.contains(sentence)));
@@ -93,11 +95,36 @@ fn unsteady(launches: usize) -> String {
 }
 
 /// Returns what is to be said of solo trials against a verdict.
-fn solo_disagrees(solo: f64) -> String {
+fn solo_disagrees(solo: f64, metric: Metric) -> String {
+    let metric = match metric {
+        Metric::CpuPerAnswer => Metric::Throughput,
+        Metric::Throughput | Metric::Memory | Metric::Startup | Metric::Latency => metric,
+    };
+    let alone = change_in_words(metric, change_percent(metric, solo));
     format!(
-        "the solo trials point the other way ({:+.1} % answers per second alone). They are few and noisy; but \
+        "the solo trials point the other way ({alone} alone). They are few and noisy; but \
          a race shows versions that share a CPU, and sharing may cost one of them more. `--solo 10` tells more.",
-        solo.exp_m1() * 100.0
+    )
+}
+
+/// Returns what is to be said of a version whose launches vary more than those of the other.
+fn varies(cell: &str, ratio: f64, metric: Metric) -> String {
+    let by = match metric {
+        Metric::Throughput | Metric::CpuPerAnswer => "CPU time per answer",
+        Metric::Memory | Metric::Startup | Metric::Latency => quantity(metric),
+    };
+    format!(
+        "from launch to launch {by} of {cell} varies at least {ratio:.1} times as much as that of the other."
+    )
+}
+
+/// Returns what is to be said of a difference that is not the same all the time.
+fn drifted(change: f64, metric: Metric) -> String {
+    let change = signed_percent(change_percent(metric, change));
+    let quantity = quantity(metric);
+    format!(
+        "the difference in {quantity} drifted by {change} from the first session to the last, so something else changed \
+         meanwhile; what is shown is its mean."
     )
 }
 
@@ -106,7 +133,8 @@ fn bound(sessions: usize, metric: Metric) -> String {
     let sessions = count(sessions, "session");
     let so = match metric {
         Metric::CpuPerAnswer => "so answers per CPU second decide",
-        Metric::Throughput | Metric::Memory | Metric::Startup | Metric::Latency => {
+        Metric::Latency => "and latency in such a session does not count",
+        Metric::Throughput | Metric::Memory | Metric::Startup => {
             "and answers per second of such a session do not count"
         }
     };
@@ -134,7 +162,9 @@ fn of_pair(run: &Run, comparison: &Comparison, warning: &Warning) -> Option<Stri
             "{pair}: {} uses less CPU than the other by itself, it waits for something; answers per second decide.",
             name(*cell)
         ),
-        Warning::SoloDisagrees { solo } => format!("{pair}: {}", solo_disagrees(*solo)),
+        Warning::SoloDisagrees { solo } => {
+            format!("{pair}: {}", solo_disagrees(*solo, comparison.metric))
+        }
         Warning::GeneratorBound { sessions } => {
             format!("{pair}: {}", bound(*sessions, comparison.metric))
         }
@@ -142,18 +172,18 @@ fn of_pair(run: &Run, comparison: &Comparison, warning: &Warning) -> Option<Stri
             "{pair}: answers per second are the rate that was asked for, and the servers' CPU time is not known, so nothing \
              decides."
         ),
-        Warning::Unsteady { launches } => format!("{pair}: {}", unsteady(*launches)),
-        Warning::UnequalVariances { cell, ratio } => format!(
-            "{}: it varies {ratio:.1} times as much as what it was held against from launch to launch.",
-            name(*cell)
+        Warning::NotMeasured => format!(
+            "{pair}: {} was not measured, so nothing is known of it.",
+            quantity(comparison.metric)
         ),
-        Warning::Drift { change } => {
-            let change = signed_percent(as_percent(*change));
-            format!("{pair}: the difference drifted by {change} over the run.")
+        Warning::Unsteady { launches } => format!("{pair}: {}", unsteady(*launches)),
+        Warning::UnequalVariances { cell, ratio } => {
+            format!("{pair}: {}", varies(name(*cell), *ratio, comparison.metric))
         }
+        Warning::Drift { change } => format!("{pair}: {}", drifted(*change, comparison.metric)),
         Warning::Polluted { sessions } => {
             let sessions = count(*sessions, "session");
-            format!("{pair}: {sessions} held again, the machine was busy with something else.")
+            format!("{pair}: {sessions} left out, the machine was busy with something else.")
         }
         Warning::Bimodal { cell } => format!(
             "{}: its launches settle at two levels of CPU time per answer; a mean over them describes neither.",

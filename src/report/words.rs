@@ -1,5 +1,6 @@
 //! Numbers and lists as words. Every figure gets its unit where it is used.
 
+use crate::matrix::Metric;
 use crate::outcome::{GapKind, Stage};
 
 /// Returns `1 version` or `3 versions`.
@@ -11,6 +12,55 @@ pub(super) fn count(number: usize, noun: &str) -> String {
 /// Returns a log ratio as percent of the baseline.
 pub(super) fn as_percent(log_ratio: f64) -> f64 {
     log_ratio.exp_m1() * 100.0
+}
+
+/// Returns by how much a metric changed, percent of the baseline, from an effect whose negative is worse.
+pub(super) fn change_percent(metric: Metric, effect: f64) -> f64 {
+    as_percent(if is_better_smaller(metric) {
+        -effect
+    } else {
+        effect
+    })
+}
+
+/// Returns whether less of a metric is better.
+pub(super) fn is_better_smaller(metric: Metric) -> bool {
+    match metric {
+        // Shown as its reciprocal, answers per CPU second.
+        Metric::Throughput | Metric::CpuPerAnswer => false,
+        Metric::Memory | Metric::Startup | Metric::Latency => true,
+    }
+}
+
+/// Returns what a metric is called.
+pub(super) fn quantity(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Throughput => "answers per second",
+        Metric::CpuPerAnswer => "answers per CPU second",
+        Metric::Memory => "memory",
+        Metric::Startup => "time to start",
+        Metric::Latency => "latency",
+    }
+}
+
+/// Returns a change as one says it: `3.1 % fewer answers per second`, `latency 4.0 % higher`.
+pub(super) fn change_in_words(metric: Metric, percent: f64) -> String {
+    let grows = percent >= 0.0;
+    let (size, quantity) = (format!("{:.1} %", percent.abs()), quantity(metric));
+    match metric {
+        Metric::Throughput | Metric::CpuPerAnswer => {
+            format!("{size} {} {quantity}", if grows { "more" } else { "fewer" })
+        }
+        Metric::Memory | Metric::Startup => {
+            format!("{size} {} {quantity}", if grows { "more" } else { "less" })
+        }
+        Metric::Latency => {
+            format!(
+                "{quantity} {size} {}",
+                if grows { "higher" } else { "lower" }
+            )
+        }
+    }
 }
 
 /// Returns `+3.1 %` or `-3.1 %`.
@@ -117,6 +167,24 @@ mod tests {
         assert_eq!(signed_percent(-0.04), "0.0 %");
         assert_eq!(signed_percent(10.0), "+10.0 %");
         assert_eq!(percent_range((-3.84, 0.02)), "-3.8 to 0.0 %");
+    }
+
+    #[test]
+    fn changes_read_in_the_direction_of_their_metric() {
+        let worse = 0.9_f64.ln();
+        let told = |metric| change_in_words(metric, change_percent(metric, worse));
+        assert_eq!(told(Metric::Throughput), "10.0 % fewer answers per second");
+        assert_eq!(
+            told(Metric::CpuPerAnswer),
+            "10.0 % fewer answers per CPU second"
+        );
+        assert_eq!(told(Metric::Memory), "11.1 % more memory");
+        assert_eq!(told(Metric::Startup), "11.1 % more time to start");
+        assert_eq!(told(Metric::Latency), "latency 11.1 % higher");
+        let better = |metric| change_in_words(metric, change_percent(metric, -worse));
+        assert_eq!(better(Metric::Throughput), "11.1 % more answers per second");
+        assert_eq!(better(Metric::Memory), "10.0 % less memory");
+        assert_eq!(better(Metric::Latency), "latency 10.0 % lower");
     }
 
     #[test]

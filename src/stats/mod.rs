@@ -6,6 +6,7 @@
 mod bootstrap;
 mod family;
 mod holm;
+mod kendall;
 mod moderate;
 mod power;
 mod rank;
@@ -19,8 +20,9 @@ mod walsh;
 pub use bootstrap::bca;
 pub use family::{Family, Tested};
 pub use holm::holm;
+pub use kendall::kendall_p;
 pub use moderate::Prior;
-pub use power::{Power, sd_interval, sessions_to_see};
+pub use power::{Power, sd_interval, sessions_to_see, smallest_effect};
 pub use rank::signed_rank_p;
 pub use segment::{Suspects, suspects};
 pub use sequential::{Look, bounds, level_of};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::signs::signs;
 use super::state::{held, is_client_bound, sample, solo_samples};
-use super::{Metric, Warning};
+use super::{Metric, Warning, warn};
 use crate::journal::{Launch, Launched, Purpose, Run, SessionRecord, Sharing};
 use crate::matrix::Design;
 use crate::outcome::Sample;
@@ -64,13 +64,13 @@ struct Meeting<'run> {
     polluted: bool,
 }
 
-/// Collects what the run says of a pair.
+/// Collects what the run says of a pair by the main metric.
 pub(crate) fn gather(run: &Run, pair: Pair, facts: &Facts) -> Evidence {
     let mut meetings = meetings(run, &pair, facts);
     let held = meetings.len();
     meetings.retain(|meeting| !meeting.polluted);
     let sessions = held - meetings.len();
-    let (metric, mut warnings) = choose(run, &pair, &meetings);
+    let (metric, mut warnings) = resolve(run, &pair, (&meetings, main_metric(run)));
     warnings.extend((sessions > 0).then_some(Warning::Polluted { sessions }));
     warnings.extend(unsteady(&meetings));
     let cells = [pair.baseline, pair.candidate];
@@ -80,20 +80,83 @@ pub(crate) fn gather(run: &Run, pair: Pair, facts: &Facts) -> Evidence {
     warnings.extend(split.map(|cell| Warning::Bimodal { cell }));
     let signs = cells.into_iter().flat_map(|cell| signs(run, cell));
     warnings.extend(signs.map(Warning::Sign));
+    let mut evidence = by_metric((run, facts), pair, (&meetings, metric));
+    evidence.warnings.splice(..0, warnings);
+    evidence
+}
+
+/// Collects what the run says of a pair by the further metrics, each of them once. What is to be known of the pair itself is
+/// said with the main metric.
+pub(crate) fn gather_others(run: &Run, pair: &Pair, facts: &Facts) -> Vec<Evidence> {
+    let mut meetings = meetings(run, pair, facts);
+    meetings.retain(|meeting| !meeting.polluted);
+    let resolved = |metric| resolve(run, pair, (&meetings, metric));
+    let mut taken = vec![resolved(main_metric(run)).0];
+    let mut others = Vec::new();
+    for wanted in run.header.metrics.iter().skip(1) {
+        let (metric, warnings) = resolved(*wanted);
+        if !taken.contains(&metric) {
+            taken.push(metric);
+            let mut evidence = by_metric((run, facts), pair.clone(), (&meetings, metric));
+            evidence.warnings.splice(..0, warnings);
+            others.push(evidence);
+        }
+    }
+    others
+}
+
+/// Returns the metric that decides first.
+fn main_metric(run: &Run) -> Metric {
+    let metrics = &run.header.metrics;
+    metrics.first().copied().unwrap_or(Metric::Throughput)
+}
+
+/// Returns by which number a pair is judged where a metric is asked for, with what is to be said of it: throughput may not
+/// be the servers' own, every other one is what it is.
+fn resolve(
+    run: &Run,
+    pair: &Pair,
+    (meetings, wanted): (&[Meeting<'_>], Metric),
+) -> (Metric, Vec<Warning>) {
+    match wanted {
+        Metric::Throughput => choose(run, pair, meetings),
+        Metric::CpuPerAnswer | Metric::Memory | Metric::Startup | Metric::Latency => {
+            (wanted, not_measured(meetings, wanted))
+        }
+    }
+}
+
+/// Warns of a metric that no meeting has.
+fn not_measured(meetings: &[Meeting<'_>], metric: Metric) -> Vec<Warning> {
+    let known = |meeting: &Meeting<'_>| meeting.value(metric).is_some();
+    if meetings.is_empty() || meetings.iter().any(known) {
+        return Vec::new();
+    }
+    vec![Warning::NotMeasured]
+}
+
+/// Collects what the run says of a pair by one metric, and what is odd about that.
+fn by_metric(
+    (run, facts): (&Run, &Facts),
+    pair: Pair,
+    (meetings, metric): (&[Meeting<'_>], Metric),
+) -> Evidence {
     let values = |purpose| -> Vec<f64> {
         let held = meetings.iter().filter(|meeting| meeting.purpose == purpose);
         held.filter_map(|meeting| value(run, meeting, metric))
             .collect()
     };
-    Evidence {
+    let mut evidence = Evidence {
         metric,
         measure: values(Purpose::Measure),
         confirm: values(Purpose::Confirm),
         alone: alone(run, &pair, (metric, facts)),
         attempts: attempts(run, &pair),
-        warnings,
+        warnings: Vec::new(),
         pair,
-    }
+    };
+    evidence.warnings = warn::warnings(run, facts, &evidence);
+    evidence
 }
 
 /// Returns the values of the solo trials of a pair; none in the design that has no others.
@@ -124,11 +187,12 @@ fn attempts(run: &Run, pair: &Pair) -> usize {
     }
 }
 
-/// Returns the value of a meeting that counts. Where the client set the pace, or a rate was given, answers per second are
-/// not the servers'.
+/// Returns the value of a meeting that counts. Where the client set the pace neither answers per second nor latency are the
+/// servers', and where a rate was given, answers per second are that.
 fn value(run: &Run, meeting: &Meeting<'_>, metric: Metric) -> Option<f64> {
     let counts = match metric {
-        Metric::CpuPerAnswer | Metric::Memory | Metric::Startup | Metric::Latency => true,
+        Metric::CpuPerAnswer | Metric::Memory | Metric::Startup => true,
+        Metric::Latency => !meeting.client_bound,
         Metric::Throughput => !meeting.client_bound && !has_rate(run),
     };
     meeting.value(metric).filter(|_| counts)
@@ -142,14 +206,14 @@ fn has_rate(run: &Run) -> bool {
 impl Meeting<'_> {
     /// Returns the log ratio by a metric, negative where the candidate is worse; none where it was not measured.
     fn value(&self, metric: Metric) -> Option<f64> {
-        let of = match metric {
-            Metric::Throughput => return Some(self.throughput),
-            Metric::CpuPerAnswer => cpu_per_answer,
-            Metric::Memory => memory,
-            Metric::Startup => startup,
-            Metric::Latency => latency,
-        };
-        Some(of(self.baseline)?.ln() - of(self.candidate)?.ln())
+        let of = |sample| figure(sample, metric).map(f64::ln);
+        match metric {
+            Metric::Throughput => Some(self.throughput),
+            Metric::Memory => memory(self.baseline, self.candidate),
+            Metric::CpuPerAnswer | Metric::Startup | Metric::Latency => {
+                Some(of(self.baseline)? - of(self.candidate)?)
+            }
+        }
     }
 
     /// Returns the log ratio of the CPU times that the two got.
@@ -167,13 +231,35 @@ pub(crate) fn cpu_per_answer(sample: &Sample) -> Option<f64> {
     (answers > 0.0 && cpu > 0.0).then(|| cpu / answers)
 }
 
-/// Returns the greatest memory of the process tree, bytes: the proportional set where the kernel tells it, for pages that
-/// two processes share count twice in the resident one.
+/// Returns the log ratio of the greatest memory of the two process trees, negative where the candidate takes more: of the
+/// proportional sets where the kernel tells both, for pages that two processes share count twice in the resident ones.
+fn memory(baseline: &Sample, candidate: &Sample) -> Option<f64> {
+    let ratio = |of: fn(&Sample) -> Option<f64>| Some(of(baseline)?.ln() - of(candidate)?.ln());
+    ratio(proportional).or_else(|| ratio(resident))
+}
+
+/// Returns the greatest proportional set of the process tree, bytes; none where the kernel does not tell.
 #[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
-fn memory(sample: &Sample) -> Option<f64> {
+fn proportional(sample: &Sample) -> Option<f64> {
     let used = &sample.resources;
-    let bytes = used.pss_peak_bytes.or(used.pss_bytes);
-    positive(bytes.unwrap_or(used.rss_peak_bytes) as f64)
+    positive(used.pss_peak_bytes.or(used.pss_bytes)? as f64)
+}
+
+/// Returns the greatest resident set of the process tree, bytes; none where its processes are not known.
+#[expect(clippy::cast_precision_loss, reason = "bytes stay far below 2^53")]
+fn resident(sample: &Sample) -> Option<f64> {
+    positive(sample.resources.rss_peak_bytes as f64)
+}
+
+/// Returns what a launch shows by a metric that is better when smaller, and CPU time per answer in place of answers per
+/// second.
+pub(super) fn figure(sample: &Sample, metric: Metric) -> Option<f64> {
+    match metric {
+        Metric::Throughput | Metric::CpuPerAnswer => cpu_per_answer(sample),
+        Metric::Memory => proportional(sample).or_else(|| resident(sample)),
+        Metric::Startup => startup(sample),
+        Metric::Latency => latency(sample),
+    }
 }
 
 /// Returns the time from the start to the first right answer, ms.

@@ -1,7 +1,7 @@
 //! Evidence → comparisons. The rule, in one place.
 
 use super::bimodal::bimodal_cells;
-use super::evidence::{Evidence, Facts, gather};
+use super::evidence::{Evidence, Facts, gather, gather_others};
 use super::levels;
 use super::looks::{Judged, Looks, decide};
 use super::pollution::polluted;
@@ -10,7 +10,8 @@ use super::{Comparison, Held, Judgement, Verdict, Warning};
 use crate::journal::{Built, Run};
 use crate::matrix::{Design, Rule};
 use crate::stats::{
-    Family, Tested, Thresholds, mean, median, paired, real, sessions_until, signed_rank_p,
+    Family, Power, TTest, Tested, Thresholds, mean, median, paired, real, sessions_until,
+    signed_rank_p, smallest_effect,
 };
 
 /// Fewer sessions than this decide nothing.
@@ -30,6 +31,9 @@ const LOOKS: u32 = 4;
 
 /// Level at which solo trials that point the other way refute a flag.
 const SOLO_LEVEL: f64 = 0.05;
+
+/// The chance with which the smallest effect that could have been seen is seen.
+const SEEN: f64 = 0.8;
 
 /// Judges a run from its journal alone.
 ///
@@ -63,10 +67,15 @@ fn judged(run: &Run, over: bool) -> Judgement {
     };
     let pairs = run.header.pairs(&measured);
     let count = pairs.len();
-    let evidence: Vec<Evidence> = pairs
+    let further: Vec<Evidence> = pairs
+        .iter()
+        .flat_map(|pair| gather_others(run, pair, &facts))
+        .collect();
+    let mut evidence: Vec<Evidence> = pairs
         .into_iter()
         .map(|pair| gather(run, pair, &facts))
         .collect();
+    evidence.extend(further);
     let judged = decide(&evidence, &run.header.rule, looks(run, over));
     let held = held(&judged);
     let sessions = &run.header.sessions;
@@ -77,7 +86,8 @@ fn judged(run: &Run, over: bool) -> Judgement {
         warn_of_same_program(run, comparison);
     }
     if sessions.design == Design::Race {
-        for comparison in &mut comparisons {
+        let of_speed = |one: &&mut Comparison| levels::is_of_speed(one.metric);
+        for comparison in comparisons.iter_mut().filter(of_speed) {
             warn_of_solo(run, comparison, &facts);
         }
     }
@@ -252,11 +262,21 @@ impl<'run> Standard<'run> {
             adjusted_p,
             sd: test.map(|test| test.sd),
             sessions: test.map_or(values.len(), |test| test.count),
-            detectable: None,
+            detectable: test.and_then(|test| self.detectable(&test, level)),
             confirmed: None,
             sessions_needed: None,
             warnings,
         }
+    }
+
+    /// Returns the least size of an effect that such sessions would have shown.
+    fn detectable(&self, test: &TTest, level: f64) -> Option<f64> {
+        let wanted = Power {
+            level,
+            least: self.thresholds.least,
+            power: SEEN,
+        };
+        smallest_effect(test, &wanted)
     }
 
     /// Returns the verdict that sessions which surely differ from zero call for, if they call for a flag.

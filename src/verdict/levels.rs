@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::evidence::mean_of;
 use super::state::solo_rates;
-use super::{Comparison, Level};
+use super::{Comparison, Level, Metric};
 use crate::journal::Run;
 use crate::stats::real;
 
@@ -21,7 +21,8 @@ struct Tree {
 /// Fits a level to each measured cell that has solo trials in its tree, in the order of the cells.
 ///
 /// Inside a tree the differences of log levels are exactly the pairs' effects. One constant per tree is fitted by
-/// least squares to the cells' mean log fetches/second alone. A cell without a compared pair has its own mean.
+/// least squares to the cells' mean log fetches/second alone. A cell without a pair that is compared by speed has its own
+/// mean.
 pub(crate) fn fit(
     run: &Run,
     (measured, polluted): (&dyn Fn(usize) -> bool, &BTreeSet<usize>),
@@ -43,7 +44,7 @@ pub(crate) fn fit(
 fn trees(count: usize, measured: &dyn Fn(usize) -> bool, comparisons: &[Comparison]) -> Vec<Tree> {
     let mut leading: Vec<Option<usize>> = vec![None; count];
     for (index, comparison) in comparisons.iter().enumerate() {
-        if comparison.effect.is_some() {
+        if comparison.effect.is_some() && is_of_speed(comparison.metric) {
             leading[comparison.pair.candidate] = Some(index);
         }
     }
@@ -69,6 +70,14 @@ fn trees(count: usize, measured: &dyn Fn(usize) -> bool, comparisons: &[Comparis
         }
     };
     cells.into_values().map(tree).collect()
+}
+
+/// Returns whether an effect says how the answers per second of two servers stand to one another.
+pub(super) fn is_of_speed(metric: Metric) -> bool {
+    match metric {
+        Metric::Throughput | Metric::CpuPerAnswer => true,
+        Metric::Memory | Metric::Startup | Metric::Latency => false,
+    }
 }
 
 impl Tree {

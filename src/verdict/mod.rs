@@ -1,8 +1,9 @@
 //! Samples → comparisons → verdicts. Pure.
 //!
 //! `state` says what is known of each cell, `signs` what its figures give away, `pollution` which sessions the machine
-//! spoilt, `evidence` turns the others into one log ratio per session and pair, `judge` holds the rule, `looks` when it is
-//! applied while a run goes on, `levels` fits what the table shows, and `boil` adds up steps that are each too small.
+//! spoilt, `evidence` turns the others into one log ratio per session and pair, `warn` says what is odd about these, `judge`
+//! holds the rule, `looks` when it is applied while a run goes on, `levels` fits what the table shows, and `boil` adds up
+//! steps that are each too small.
 
 mod bimodal;
 mod boil;
@@ -15,6 +16,7 @@ mod looks;
 pub(crate) mod pollution;
 pub(crate) mod signs;
 pub(crate) mod state;
+mod warn;
 #[cfg(test)]
 mod tests;
 
@@ -114,6 +116,8 @@ pub enum Warning {
     },
     /// Requests came at a given rate and the CPU time of the servers is not known, so nothing decides.
     OnlyRate,
+    /// The metric was not measured, so nothing is known of the pair by it.
+    NotMeasured,
     /// Measuring began before CPU per answer was steady, in this many launches.
     Unsteady {
         /// Launches.
@@ -203,7 +207,7 @@ pub struct Level {
 pub struct Judgement {
     /// Pairs of neighbours in order, by the main metric.
     pub comparisons: Vec<Comparison>,
-    /// The same pairs by the other metrics that decide, metric by metric.
+    /// The same pairs by the other metrics that decide, pair by pair.
     pub others: Vec<Comparison>,
     /// What is still to be held of each pair.
     pub held: Vec<Held>,
@@ -213,6 +217,13 @@ pub struct Judgement {
     pub gaps: Vec<(usize, Gap)>,
     /// Cells that have neither yet: the run has not come to them.
     pub pending: Vec<usize>,
+}
+
+impl Judgement {
+    /// Returns what is known of all pairs by all metrics.
+    pub fn all(&self) -> impl Iterator<Item = &Comparison> {
+        self.comparisons.iter().chain(&self.others)
+    }
 }
 
 /// What is still to be held of a pair.

@@ -7,7 +7,7 @@ use super::signs::signs;
 use super::*;
 use crate::journal::{Built, Launched, Purpose, Run, Sharing};
 use crate::matrix::{Compare, Design, Rule};
-use crate::outcome::GapKind;
+use crate::outcome::{GapKind, Resources, Sample};
 use crate::version::Order;
 
 const STEP_DOWN: [(usize, f64); 2] = [(0, 8000.0), (1, 7600.0)];
@@ -755,6 +755,132 @@ fn rows_agree_with_verdicts_and_solo_trials_set_the_level() {
             .take(3)
             .all(|level| level.relative_error.unwrap() > 0.0)
     );
+}
+
+/// Makes a run in which the second version takes 10 % more memory and 20 % less time to start, and is as fast.
+fn several_numbers() -> Run {
+    let mut run = run(&["1.0.0", "2.0.0"]);
+    run.header.metrics = vec![
+        Metric::Throughput,
+        Metric::CpuPerAnswer,
+        Metric::Memory,
+        Metric::Startup,
+    ];
+    measure(
+        &mut run,
+        Purpose::Measure,
+        &[(0, 8000.0), (1, 8000.0)],
+        &NOISE,
+    );
+    for (index, sample) in (0..).zip(samples_of(&mut run, 1)) {
+        sample.resources.pss_bytes = Some((44 << 20) + index % 4 * 4096);
+        sample.startup_ms = if index % 4 == 0 { 36.1 } else { 36.0 };
+    }
+    run
+}
+
+/// Returns the samples of one version.
+fn samples_of(run: &mut Run, cell: usize) -> impl Iterator<Item = &mut Box<Sample>> {
+    let launches = run
+        .sessions
+        .iter_mut()
+        .flat_map(|session| &mut session.launches);
+    let own = launches.filter(move |launch| launch.cell == cell);
+    own.filter_map(|launch| match &mut launch.outcome {
+        Launched::Sample(sample) => Some(sample),
+        Launched::Gap(_) => None,
+    })
+}
+
+#[test]
+fn each_further_metric_is_judged_in_its_own_direction() {
+    let judgement = judge(&several_numbers());
+    assert_eq!(judgement.comparisons[0].verdict, Verdict::Same);
+    let others: Vec<(Metric, Verdict)> = judgement
+        .others
+        .iter()
+        .map(|other| (other.metric, other.verdict))
+        .collect();
+    assert_eq!(
+        others,
+        [
+            (Metric::CpuPerAnswer, Verdict::Same),
+            (Metric::Memory, Verdict::Regression),
+            (Metric::Startup, Verdict::Improvement),
+        ]
+    );
+    let effects = judgement.others.iter().map(|other| other.effect.unwrap());
+    for (effect, ratio) in effects.zip([1.0, 40.0 / 44.0, 45.0 / 36.0_f64]) {
+        assert!((effect - ratio.ln()).abs() < 0.002, "{effect} {ratio}");
+    }
+}
+
+#[test]
+fn a_metric_that_the_main_one_fell_to_is_not_judged_twice() {
+    let mut run = several_numbers();
+    for session in &mut run.sessions {
+        session.client.generator_bound = true;
+    }
+    let judgement = judge(&run);
+    assert_eq!(judgement.comparisons[0].metric, Metric::CpuPerAnswer);
+    let others: Vec<Metric> = judgement.others.iter().map(|other| other.metric).collect();
+    assert_eq!(others, [Metric::Memory, Metric::Startup]);
+}
+
+#[test]
+fn any_metric_may_be_the_main_one_and_stays_it() {
+    let mut run = several_numbers();
+    run.header.metrics = vec![Metric::Memory, Metric::Throughput];
+    for session in &mut run.sessions {
+        session.client.generator_bound = true;
+    }
+    let judgement = judge(&run);
+    assert_eq!(judgement.comparisons[0].metric, Metric::Memory);
+    assert_eq!(judgement.comparisons[0].verdict, Verdict::Regression);
+    let mut levels = judgement
+        .levels
+        .iter()
+        .map(|level| level.fetches_per_second);
+    assert!(levels.all(|level| (level / 8000.0 - 1.0).abs() < 1e-9));
+    assert_eq!(judgement.others[0].metric, Metric::CpuPerAnswer);
+    let bound = Warning::GeneratorBound { sessions: 8 };
+    assert_eq!(judgement.others[0].warnings, [bound]);
+}
+
+#[test]
+fn of_servers_that_ran_already_neither_memory_nor_start_are_known() {
+    let mut run = several_numbers();
+    for cell in [0, 1] {
+        for sample in samples_of(&mut run, cell) {
+            sample.resources = Resources::default();
+            sample.startup_ms = 0.0;
+        }
+    }
+    for other in judge(&run).others {
+        assert_eq!((other.verdict, other.sessions), (Verdict::Unknown, 0));
+        assert!(other.warnings.contains(&Warning::NotMeasured));
+    }
+}
+
+#[test]
+fn memory_is_held_against_memory_of_the_same_kind() {
+    let mut run = several_numbers();
+    for sample in samples_of(&mut run, 1) {
+        sample.resources.pss_bytes = None;
+    }
+    let memory = &judge(&run).others[1];
+    assert_eq!(memory.effect, Some(0.0), "both resident sets are 50 MiB");
+}
+
+#[test]
+fn latency_in_sessions_whose_pace_the_client_set_does_not_count() {
+    let mut run = at_a_rate();
+    run.header.metrics.push(Metric::Latency);
+    for session in run.sessions.iter_mut().take(3) {
+        session.client.generator_bound = true;
+    }
+    let latency = &judge(&run).others[0];
+    assert_eq!((latency.metric, latency.sessions), (Metric::Latency, 5));
 }
 
 /// Makes evidence of a pair from its sessions held to measure.
