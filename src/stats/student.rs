@@ -36,7 +36,7 @@ pub fn paired(differences: &[f64]) -> Option<TTest> {
 
 impl TTest {
     /// Tests a mean against zero.
-    pub(super) fn new(mean: f64, sd: f64, count: usize, freedom: f64) -> Self {
+    pub(crate) fn new(mean: f64, sd: f64, count: usize, freedom: f64) -> Self {
         let t = if mean == 0.0 {
             0.0
         } else {

@@ -1,5 +1,6 @@
 //! Looks: pairs are judged while a run goes on, and one that is decided gets no more sessions. Pure.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::judge::{CONFIRM_SESSIONS, Standard, Standing};
@@ -61,6 +62,8 @@ pub struct Judged {
     pub at_most: usize,
     /// Fresh sessions that are to confirm it, those already held included; 0 where nothing is flagged.
     pub fresh: usize,
+    /// Sessions that the last look at it has seen.
+    pub seen: usize,
 }
 
 /// Judges all pairs of a run together, each by one metric or several.
@@ -121,8 +124,29 @@ struct Course<'run> {
     rule: &'run Rule,
     looks: Looks,
     places: Vec<Place>,
-    /// Levels by the looks held, whether the last of these is the last there is, and the number of pairs that share alpha.
-    levels: BTreeMap<(Vec<usize>, bool, usize), f64>,
+}
+
+/// Levels by the looks held, whether the last of these is the last there is, the most sessions and the bits of alpha.
+type Levels = BTreeMap<(Vec<usize>, bool, usize, u64), f64>;
+
+thread_local! {
+    /// Whoever judges a thousand runs, in a simulation, asks for the same few levels again and again.
+    static KNOWN: RefCell<Levels> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Returns the level of the last of some looks, of at most so many sessions, where alpha is spent over all.
+fn level(seen: &[usize], ended: bool, (most, alpha): (usize, f64)) -> f64 {
+    let last = seen.len() - 1;
+    let look = |(place, &seen): (usize, &usize)| Look {
+        seen: real(seen),
+        time: if ended && place == last {
+            1.0
+        } else {
+            real(seen) / real(most)
+        },
+    };
+    let looks: Vec<Look> = seen.iter().enumerate().map(look).collect();
+    bounds(&looks, alpha).last().copied().map_or(0.0, level_of)
 }
 
 impl<'run> Course<'run> {
@@ -132,7 +156,6 @@ impl<'run> Course<'run> {
             rule,
             looks,
             places: vec![Place::default(); evidence.len()],
-            levels: BTreeMap::new(),
         }
     }
 
@@ -315,27 +338,22 @@ impl<'run> Course<'run> {
     }
 
     /// Returns the level of the last look at a pair, where so many share alpha.
-    fn level(&mut self, place: usize, among: usize) -> f64 {
+    fn level(&self, place: usize, among: usize) -> f64 {
         let here = &self.places[place];
-        let (most, alpha) = (real(self.looks.most), self.rule.alpha / real(among));
-        let [before @ .., last] = here.seen.as_slice() else {
-            return alpha;
-        };
-        if before.is_empty() && here.ended {
+        let alpha = self.rule.alpha / real(among);
+        if here.seen.is_empty() || (here.seen.len() == 1 && here.ended) {
             return alpha;
         }
-        let key = (here.seen.clone(), here.ended, among);
-        *self.levels.entry(key).or_insert_with(|| {
-            let at = |&seen: &usize| Look {
-                seen: real(seen),
-                time: real(seen) / most,
-            };
-            let mut looks: Vec<Look> = before.iter().map(at).collect();
-            looks.push(Look {
-                time: if here.ended { 1.0 } else { at(last).time },
-                ..at(last)
-            });
-            bounds(&looks, alpha).last().copied().map_or(0.0, level_of)
+        let key = (
+            here.seen.clone(),
+            here.ended,
+            self.looks.most,
+            alpha.to_bits(),
+        );
+        KNOWN.with_borrow_mut(|known| {
+            *known
+                .entry(key)
+                .or_insert_with(|| level(&here.seen, here.ended, (self.looks.most, alpha)))
         })
     }
 
@@ -348,11 +366,13 @@ impl<'run> Course<'run> {
             .map(|place| {
                 let at_most = self.at_most(place);
                 let wanted = self.wanted(place).min(at_most);
+                let seen = self.seen(place);
                 let said = self.said(place, &shown);
                 Judged {
                     wanted: if waiting { wanted } else { 0 },
                     at_most: if waiting { at_most } else { 0 },
                     fresh: self.fresh(place, &said),
+                    seen,
                     comparison: said.comparison,
                 }
             })

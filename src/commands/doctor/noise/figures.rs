@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::matrix::{Design, Rule};
+use super::curve::{Curve, Setting, Smallest, curve, smallest};
+use crate::matrix::{Design, Rule, Sessions};
 use crate::stats::{self, Power};
 
 /// The chance with which a change is to be seen.
@@ -65,6 +66,12 @@ pub(super) struct Noise {
     pub(super) designs: Vec<DesignNoise>,
     /// The design that sees a change of 2 % soonest; none if no one can.
     pub(super) recommended: Option<Design>,
+    /// What it takes in that design, for one pair and for all of the matrix; empty without one.
+    pub(super) curves: Vec<Curve>,
+    /// What one pair shows in a few times in that design.
+    pub(super) smallest: Vec<Smallest>,
+    /// Sessions before the first look at a pair, and at the last.
+    pub(super) looks: (u32, u32),
 }
 
 /// The noise of one design. Percents are of log ratios.
@@ -93,20 +100,35 @@ impl Noise {
     pub(super) fn new(
         (title, version): (String, String),
         pairs: &[Pairs],
-        rule: &Rule,
+        (rule, sessions, of_matrix): (&Rule, &Sessions, usize),
     ) -> Option<Self> {
         let designs: Option<Vec<DesignNoise>> = pairs
             .iter()
             .map(|pairs| DesignNoise::new(pairs, rule))
             .collect();
         let designs = designs?;
+        let recommended = recommended(&designs);
+        let chosen = designs.iter().find(|one| Some(one.design) == recommended);
+        let setting = chosen.map(|design| Setting {
+            sd: design.sd_percent / 100.0,
+            seconds: design.seconds_per_pair,
+            sessions,
+            rule,
+        });
+        let mut counts = vec![1, of_matrix.max(1)];
+        counts.dedup();
+        let curves =
+            setting.map(|setting| counts.iter().map(|pairs| curve(&setting, *pairs)).collect());
         Some(Self {
             title,
             version,
             alpha: rule.alpha,
             power: POWER,
             confirmed: rule.confirm,
-            recommended: recommended(&designs),
+            recommended,
+            curves: curves.unwrap_or_default(),
+            smallest: setting.as_ref().map(smallest).unwrap_or_default(),
+            looks: (sessions.least.min(sessions.count), sessions.count),
             designs,
         })
     }
@@ -173,6 +195,9 @@ fn cost(change: f64, (sd, seconds): (f64, f64), rule: &Rule) -> Cost {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::LazyLock;
+
+    use super::super::curve::tests::SESSIONS;
     use super::*;
 
     pub(in super::super) const RULE: Rule = Rule {
@@ -191,7 +216,13 @@ pub(super) mod tests {
         pairs
     }
 
-    pub(in super::super) fn noise() -> Noise {
+    /// Returns one noise for all tests: what is simulated in it takes its time.
+    pub(in super::super) fn noise() -> &'static Noise {
+        static NOISE: LazyLock<Noise> = LazyLock::new(made);
+        &NOISE
+    }
+
+    fn made() -> Noise {
         let mut solo = pairs(Design::Solo, 0.12, 12.0);
         solo.add(&[1000.0], 12.0);
         let all = [
@@ -199,7 +230,12 @@ pub(super) mod tests {
             pairs(Design::Slices, 0.01, 9.0),
             solo,
         ];
-        Noise::new(("a title".to_owned(), "1.0".to_owned()), &all, &RULE).unwrap()
+        Noise::new(
+            ("a title".to_owned(), "1.0".to_owned()),
+            &all,
+            (&RULE, &SESSIONS, 9),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -228,6 +264,6 @@ pub(super) mod tests {
         let mut few = Pairs::of(Design::Race);
         (0..2).for_each(|_| few.add(&[1.0, 1.1], 1.0));
         let names = ("a title".to_owned(), "1.0".to_owned());
-        assert!(Noise::new(names, &[few], &RULE).is_none());
+        assert!(Noise::new(names, &[few], (&RULE, &SESSIONS, 1)).is_none());
     }
 }

@@ -1,5 +1,6 @@
 //! `harness doctor --noise`: how much two launches of the same artifact differ here, and what seeing a change costs.
 
+mod curve;
 mod figures;
 mod text;
 mod trials;
@@ -68,6 +69,7 @@ async fn measured(
 ) -> Result<Noise> {
     needs(&loaded)?;
     let (title, rule) = (loaded.matrix.title.clone(), loaded.matrix.verdict);
+    let (sessions, of_matrix) = (loaded.matrix.sessions, loaded.expansion.cells.len() - 1);
     let cpus = host::cpu_plan(loaded.matrix.start.cpus.clone(), None)?;
     let names: Vec<String> = loaded
         .expansion
@@ -80,7 +82,8 @@ async fn measured(
     let bench = Live::new(workplace, loaded, cpus, &run)?;
     let mut trials = Trials::new(&bench, names, progress).await?;
     trials.hold(pairs).await?;
-    Noise::new((title, trials.version()), &trials.differences(), &rule).ok_or_else(|| {
+    let judged = (&rule, &sessions, of_matrix);
+    Noise::new((title, trials.version()), &trials.differences(), judged).ok_or_else(|| {
         Error::new(
             Kind::Machine,
             "too few launches could be measured to tell the noise",

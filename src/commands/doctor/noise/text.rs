@@ -1,5 +1,6 @@
 //! The noise of a machine, for a person. Pure.
 
+use super::curve::{CHANCES, Seen};
 use super::figures::{Cost, DesignNoise, Noise};
 use crate::matrix::Design;
 
@@ -17,7 +18,65 @@ pub(super) fn text(noise: &Noise) -> String {
     lines.extend(plots(&noise.designs));
     lines.push(String::new());
     lines.extend(conclusion(noise));
+    lines.extend(power_curve(noise));
     lines.join("\n")
+}
+
+/// Says which change is seen, with what certainty, in how many minutes.
+fn power_curve(noise: &Noise) -> Vec<String> {
+    let mut lines = Vec::new();
+    for curve in &noise.curves {
+        lines.push(String::new());
+        lines.push(match curve.pairs {
+            1 => "One pair, as in `compare`: minutes (sessions) until a change is seen, with a chance of".to_owned(),
+            pairs => format!("All {pairs} pairs of this matrix: minutes (sessions of each) until a change of one is seen"),
+        });
+        let chances = CHANCES.map(|chance| format!("{:>16}", format!("{:.0} %", chance * 100.0)));
+        lines.push(format!("{:10}{}", "slower by", chances.concat()));
+        lines.extend(curve.changes.iter().map(seen));
+    }
+    if noise.curves.is_empty() {
+        return lines;
+    }
+    let (least, most) = noise.looks;
+    lines.push(format!(
+        "Simulated with this spread and the rule of `run`, which looks after {least} to {most} sessions; `-`: not by then."
+    ));
+    lines.push(String::new());
+    lines.push("Smallest change of one pair that is seen with a chance of 80 % in".to_owned());
+    let changes = noise.smallest.iter().filter_map(|one| one.change_percent);
+    let greatest = changes.fold(0.0, f64::max);
+    lines.extend(noise.smallest.iter().map(|one| {
+        let change = one.change_percent.map_or_else(
+            || "too short to decide anything".to_owned(),
+            |change| format!("{change:>5.1} %  {}", bar(change / greatest)),
+        );
+        format!("{:>6} min  {change}", Trimmed(one.minutes).to_string())
+    }));
+    lines
+}
+
+fn seen(seen: &Seen) -> String {
+    let needed = seen.needed.iter().map(|needed| {
+        let text = needed.map_or_else(
+            || "-".to_owned(),
+            |needed| format!("{:.1} min ({})", needed.minutes, needed.sessions),
+        );
+        format!("{text:>16}")
+    });
+    let change = format!("{} %", Trimmed(seen.change_percent));
+    format!("{change:>9} {}", needed.collect::<String>())
+}
+
+/// Draws a share of the widest bar.
+fn bar(part: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and 40"
+    )]
+    let columns = (part.clamp(0.0, 1.0) * 40.0).round() as usize;
+    "█".repeat(columns)
 }
 
 fn heading(noise: &Noise) -> String {
@@ -147,6 +206,6 @@ mod tests {
 
     #[test]
     fn the_noise_of_a_machine_is_a_table_a_picture_and_a_recommendation() {
-        insta::assert_snapshot!(text(&noise()));
+        insta::assert_snapshot!(text(noise()));
     }
 }
