@@ -21,8 +21,7 @@ const SAYS_WHAT_OTHERS_TOOK: u32 = 4;
 /// others, as shares of all CPUs in use, and time in which the load's threads were ready and waited, as a share of theirs. It
 /// is polluted when that is more than twice the median over the sessions of its design up to it, and more than 10 points
 /// above that. A tenth of the CPU is what one busy process on two CPUs takes in a fifth of the time. Against the median,
-/// because a machine that is always busy is so for all versions, and because part of the kernel's work for the servers'
-/// own packets counts as the others', more or less of it from machine to machine.
+/// because a machine that is always busy is so for all versions.
 ///
 /// Nothing of what the servers gave or used goes into it, so leaving such sessions out favours no version; and nothing that
 /// came later, so a session that counted once counts for ever.
