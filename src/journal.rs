@@ -316,8 +316,8 @@ pub struct Window {
     /// CPU time stolen by the hypervisor, of all CPUs in use, s.
     #[serde(default)]
     pub stolen_seconds: f64,
-    /// CPU time that neither servers nor load used, of all CPUs in use, s. It is the difference of clocks of unlike
-    /// kinds: of one window it may be below zero, and part of the kernel's work for the servers' own packets is in it.
+    /// CPU time that neither servers nor load used, of all CPUs in use, s. Interrupts are no part of it. It is the difference
+    /// of clocks of unlike kinds, and where the kernel charges interrupts to whoever runs, it may be below zero.
     #[serde(default)]
     pub others_seconds: f64,
 }

@@ -17,7 +17,7 @@ use crate::matrix::Design;
 use crate::outcome::{Class, Gap};
 
 use crate::verdict::Held;
-use crate::verdict::pollution::polluted;
+use crate::verdict::pollution::{may_be_the_machines, polluted};
 use crate::verdict::state::{gap, held, is_interrupted, launches, sample, solo_samples};
 use crate::version::Pair;
 
@@ -115,9 +115,16 @@ fn expected(run: &Run, held: &[Held]) -> Vec<Held> {
 
 /// Returns the last gap of a cell that should not be tried again.
 ///
-/// A launch that ended only because its neighbours failed counts neither way. A cell is given up if of its launches more than half failed, and at least two (four when the last gap is not permanent).
+/// A launch that ended only because its neighbours failed counts neither way, nor one that was late in a session that the
+/// machine spoilt. A cell is given up if of its launches more than half failed, and at least two (four when the last gap is
+/// not permanent).
 pub fn give_up(run: &Run, cell: usize) -> Option<Gap> {
-    let tried = || launches(run, cell).filter(|(_, launch)| !is_interrupted(launch));
+    let polluted = polluted(run);
+    let excused = |session: &SessionRecord, launch| {
+        let late = is_in(&polluted, session) && may_be_the_machines(launch);
+        late || is_interrupted(launch)
+    };
+    let tried = || launches(run, cell).filter(|(session, launch)| !excused(session, launch));
     let failures: Vec<Gap> = tried().filter_map(|(_, launch)| gap(launch)).collect();
     let last = failures.last()?;
     let enough = match last.class {
@@ -125,6 +132,11 @@ pub fn give_up(run: &Run, cell: usize) -> Option<Gap> {
         Class::Transient | Class::Policy => TRANSIENT_FAILURES,
     };
     (failures.len() >= enough && failures.len() * 2 > tried().count()).then(|| last.clone())
+}
+
+/// Returns whether a session is one of those at these places in the run.
+fn is_in(places: &BTreeSet<usize>, session: &SessionRecord) -> bool {
+    usize::try_from(session.index).is_ok_and(|place| places.contains(&place))
 }
 
 /// Spreads the seed and the number of the session over all bits, by the step of the golden ratio.
@@ -262,8 +274,7 @@ impl<'run> Progress<'run> {
         let valid = |session: &&SessionRecord| {
             let own = session.launches.iter();
             let mut own = own.filter(|launch| cells.contains(&launch.cell));
-            let spoilt = usize::try_from(session.index).is_ok_and(|at| self.polluted.contains(&at));
-            !spoilt && own.all(|launch| sample(launch).is_some())
+            !is_in(&self.polluted, session) && own.all(|launch| sample(launch).is_some())
         };
         let attempts = held(self.run, of, cells).count();
         (attempts, held(self.run, of, cells).filter(valid).count())
@@ -649,6 +660,67 @@ mod tests {
         assert_eq!(count(&plans, Purpose::Measure, Design::Race, &[]), 0);
     }
 
+    /// Says of the last session how busy the machine was with something else.
+    fn burden(run: &mut Run, share: f64) {
+        let session = run.sessions.last_mut().unwrap();
+        fixture::measured_for(session, 2.0);
+        session.others_share = share;
+    }
+
+    /// Holds every session that is planned; in some, by their number, the machine is busy with something else.
+    fn finish_amid_others(
+        run: &mut Run,
+        is_busy: &dyn Fn(usize) -> bool,
+        fails: &mut dyn FnMut(usize) -> Option<GapKind>,
+    ) -> Vec<SessionPlan> {
+        let mut plans = Vec::new();
+        while let Some(plan) = next(run, &held(run, &[])) {
+            assert!(plans.len() < 10_000, "the plan does not end");
+            hold(run, &plan, fails);
+            burden(run, if is_busy(plans.len()) { 0.5 } else { 0.02 });
+            plans.push(plan);
+        }
+        plans
+    }
+
+    #[test]
+    fn sessions_that_the_machine_spoilt_are_held_again() {
+        let mut run = run(2);
+        let is_busy = |number: usize| [1, 4, 7].contains(&number);
+        let plans = finish_amid_others(&mut run, &is_busy, &mut |_| None);
+        let spoilt: Vec<usize> = polluted(&run).into_iter().collect();
+        assert_eq!(spoilt, [1, 4, 7]);
+        let of = |design| {
+            let all = plans.iter().filter(|plan| plan.design == design).count();
+            let spoilt = spoilt.iter().filter(|at| plans[**at].design == design);
+            (all, spoilt.count())
+        };
+        let (solos, races) = (of(Design::Solo), of(Design::Race));
+        assert_eq!(solos.0, 6 + solos.1);
+        assert_eq!(races.0, 8 + races.1);
+        assert_eq!(plans[1].cells, plans[2].cells, "before any race");
+    }
+
+    #[test]
+    fn a_version_that_was_late_only_on_a_busy_machine_is_not_given_up() {
+        let given_up = |share: f64, kind| {
+            let mut run = run(2);
+            let failed = || Launched::Gap(Gap::new(kind, "it was late"));
+            for number in 0..8 {
+                fixture::race(&mut run, Purpose::Measure, &[(0, 500.0), (1, 500.0)]);
+                burden(&mut run, if number % 2 == 1 { share } else { 0.02 });
+                // In the quiet sessions it has no part.
+                let launches = &mut run.sessions[number].launches;
+                launches[1].outcome = failed();
+                launches.truncate(1 + number % 2);
+            }
+            give_up(&run, 1).map(|gap| gap.kind)
+        };
+        assert_eq!(given_up(0.02, GapKind::Stalled), Some(GapKind::Stalled));
+        assert_eq!(given_up(0.5, GapKind::Exited), Some(GapKind::Exited));
+        assert_eq!(given_up(0.5, GapKind::Stalled), None);
+    }
+
     #[test]
     fn one_failure_in_three_launches_is_not_the_end_of_a_cell() {
         let mut run = run(1);
@@ -748,6 +820,23 @@ mod tests {
             }
             for cell in 0..cells {
                 prop_assert!(count(&plans, Purpose::Measure, Design::Solo, &[cell]) <= 2 * 8 + 2);
+            }
+        }
+
+        #[test]
+        fn however_busy_the_machine_is_the_plan_ends_and_repeats_nothing_without_bound(
+            cells in 1..5_usize, percent in 0..=100_u32, seed: u64,
+        ) {
+            let mut run = run(cells);
+            run.header.seed = seed;
+            let mut random = Pcg64::seed_from_u64(seed);
+            let busy: Vec<bool> = (0..10_000).map(|_| random.random_range(0..100) < percent).collect();
+            let plans = finish_amid_others(&mut run, &|number| busy[number], &mut chance(10, seed));
+            for cell in 1..cells {
+                prop_assert!(count(&plans, Purpose::Measure, Design::Race, &[cell - 1, cell]) <= 2 * 8 + 2);
+            }
+            for cell in 0..cells {
+                prop_assert!(count(&plans, Purpose::Measure, Design::Solo, &[cell]) <= 2 * 3 + 2);
             }
         }
 

@@ -21,6 +21,8 @@ pub struct Load<'a> {
     design: Design,
     /// What sent the requests; empty in a run that did not write it down.
     engine: &'a str,
+    /// Share of the CPUs in use that neither servers nor load used.
+    others_share: f64,
     /// The figures, or why there are none.
     #[serde(flatten)]
     outcome: Outcome<'a>,
@@ -46,6 +48,7 @@ pub fn loads(run: &Run, cell: usize) -> Vec<Load<'_>> {
                 session: session.index,
                 design: session.design,
                 engine: &session.client.engine,
+                others_share: session.others_share,
                 outcome: match &launch.outcome {
                     Launched::Sample(sample) => Outcome::Sample(sample),
                     Launched::Gap(gap) => Outcome::Gap(gap),
@@ -69,6 +72,12 @@ impl Load<'_> {
             engine => format!(", {engine}"),
         };
         let mut text = format!("session {}, {design}{engine}\n", self.session);
+        let others = format!("{} of the CPU time in use", share(self.others_share));
+        row(
+            &mut text,
+            "others took",
+            (self.others_share > 0.0).then_some(others),
+        );
         match self.outcome {
             Outcome::Gap(gap) => row(&mut text, "gap", Some(one_line(&gap.in_one_line()))),
             Outcome::Sample(sample) => rows(&mut text, sample, self.workload),
@@ -250,6 +259,7 @@ mod tests {
             vec![(0, Launched::Sample(Box::new(sample)))],
         );
         run.sessions[0].client.engine = engine.to_owned();
+        run.sessions[0].others_share = if engine == "epoll" { 0.034 } else { 0.0 };
         loads(&run, 0)[0].text()
     }
 

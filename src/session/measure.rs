@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::{Setting, client, tool};
 use crate::error::{Error, Kind, Result};
-use crate::host;
+use crate::host::{self, CpuTimes};
 use crate::journal::{Client, CpuPlan, Window};
 use crate::load::tool::program;
 use crate::load::{self, Counts, Expected, Running, Schedule, Scheduling, Target};
@@ -340,8 +340,7 @@ impl Watch<'_> {
             counts: self.running.counts(),
             cpu_seconds: self.meters.sample(),
             client_cpu: self.running.client_cpu(),
-            stolen: host::stolen(),
-            busy: host::busy(&self.cpus),
+            machine: host::cpu_times(&self.cpus),
         }
     }
 }
@@ -372,8 +371,7 @@ struct Reading {
     /// Of each server since the reading before, s.
     cpu_seconds: Vec<f64>,
     client_cpu: Duration,
-    stolen: Duration,
-    busy: Duration,
+    machine: CpuTimes,
 }
 
 impl Reading {
@@ -392,8 +390,8 @@ impl Reading {
                 .collect(),
             cpu_seconds: next.cpu_seconds.clone(),
             client_cpu_seconds: client,
-            stolen_seconds: passed(|reading| reading.stolen),
-            others_seconds: passed(|reading| reading.busy) - servers - client,
+            stolen_seconds: passed(|reading| reading.machine.stolen),
+            others_seconds: passed(|reading| reading.machine.busy) - servers - client,
         }
     }
 }

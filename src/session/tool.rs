@@ -108,10 +108,10 @@ impl Bench<'_> {
         let mut meters = Meters::new([&self.instance.tree]);
         meters.begin();
         let all = in_use(self.setting.cpus);
-        let (stolen, busy) = (host::stolen(), host::busy(&all));
+        let before = host::cpu_times(&all);
         let ran = run::run(self.program, self.workload(), (&aim, length), cpus).await?;
-        let stolen = host::stolen().saturating_sub(stolen);
-        let busy = host::busy(&all).saturating_sub(busy).as_secs_f64();
+        let passed = host::cpu_times(&all).since(before);
+        let busy = passed.busy.as_secs_f64();
         let cpu_seconds = meters.sample();
         let resources = meters.finish().remove(0);
         Ok(ran.map(|ran| Turn {
@@ -121,7 +121,7 @@ impl Bench<'_> {
                 others_seconds: busy - cpu_seconds.iter().sum::<f64>() - ran.cpu.as_secs_f64(),
                 cpu_seconds,
                 client_cpu_seconds: ran.cpu.as_secs_f64(),
-                stolen_seconds: stolen.as_secs_f64(),
+                stolen_seconds: passed.stolen.as_secs_f64(),
             },
             resources,
             ran,

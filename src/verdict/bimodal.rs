@@ -12,14 +12,14 @@ const LEAST: f64 = 0.03;
 
 /// Returns the cells whose launches, in the design of the run, settle at two levels of CPU time per answer.
 ///
-/// Only sessions of the same cells are held against each other, for CPU time per answer depends on the company.
-pub(crate) fn bimodal_cells(run: &Run) -> BTreeSet<usize> {
+/// Only sessions of the same cells are held against each other, for CPU time per answer depends on the company; and none
+/// that the machine spoilt.
+pub(crate) fn bimodal_cells(run: &Run, polluted: &BTreeSet<usize>) -> BTreeSet<usize> {
     let mut alike: BTreeMap<Vec<usize>, Vec<&SessionRecord>> = BTreeMap::new();
     let design = run.header.sessions.design;
-    for session in run
-        .sessions
-        .iter()
-        .filter(|session| session.design == design)
+    let sessions = run.sessions.iter().enumerate();
+    for (_, session) in
+        sessions.filter(|(place, session)| session.design == design && !polluted.contains(place))
     {
         let mut cells: Vec<usize> = session.launches.iter().map(|launch| launch.cell).collect();
         cells.sort_unstable();

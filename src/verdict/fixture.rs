@@ -265,6 +265,18 @@ pub(crate) fn window(run: &mut Run, answers: &[u64]) {
     });
 }
 
+/// Makes a session one of so many measured seconds.
+pub(crate) fn measured_for(session: &mut SessionRecord, seconds: f64) {
+    session.windows = vec![Window {
+        seconds,
+        answers: Vec::new(),
+        cpu_seconds: Vec::new(),
+        client_cpu_seconds: 0.1,
+        stolen_seconds: 0.0,
+        others_seconds: 0.0,
+    }];
+}
+
 /// Relative noise of eight sessions, mean zero, sd about 0.6 %.
 pub(crate) const NOISE: [f64; 8] = [0.004, -0.007, 0.001, 0.009, -0.003, 0.002, -0.008, 0.002];
 

@@ -61,10 +61,7 @@ fn judged(run: &Run, over: bool) -> Judgement {
         .map(|cell| state(run, cell))
         .collect();
     let measured = |cell: usize| states.get(cell) == Some(&State::Measured);
-    let facts = Facts {
-        bimodal: bimodal_cells(run),
-        polluted: polluted(run),
-    };
+    let facts = facts(run);
     let pairs = run.header.pairs(&measured);
     let count = pairs.len();
     let further: Vec<Evidence> = pairs
@@ -114,11 +111,17 @@ fn judged(run: &Run, over: bool) -> Judgement {
 pub fn evidence(run: &Run) -> Vec<Evidence> {
     let measured = |cell: usize| state(run, cell) == State::Measured;
     let pairs = run.header.pairs(&measured).into_iter();
-    let facts = Facts {
-        bimodal: bimodal_cells(run),
-        polluted: polluted(run),
-    };
+    let facts = facts(run);
     pairs.map(|pair| gather(run, pair, &facts)).collect()
+}
+
+/// Returns what is known of the run as a whole before any pair is looked at.
+fn facts(run: &Run) -> Facts {
+    let polluted = polluted(run);
+    Facts {
+        bimodal: bimodal_cells(run, &polluted),
+        polluted,
+    }
 }
 
 /// Returns when the pairs of a run are looked at.

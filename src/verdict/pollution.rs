@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::journal::{Run, SessionRecord};
+use super::state::gap;
+use crate::journal::{Launch, Run, SessionRecord};
 use crate::matrix::Design;
+use crate::outcome::GapKind;
 use crate::stats::real;
 
 /// By how much the burden of a session must exceed what is usual …
@@ -11,6 +13,10 @@ const MORE: f64 = 0.10;
 
 /// … and how many times what is usual it must be.
 const TIMES: f64 = 2.0;
+
+/// Of a shorter measured part nothing is said: in a second ticks of 4 ms tell a share of two CPUs to 2 points (sd), in less
+/// they tell little more than noise.
+const LEAST_SECONDS: f64 = 1.0;
 
 /// The journal's schema from which on sessions say what others took.
 const SAYS_WHAT_OTHERS_TOOK: u32 = 4;
@@ -21,8 +27,7 @@ const SAYS_WHAT_OTHERS_TOOK: u32 = 4;
 /// others, as shares of all CPUs in use, and time in which the load's threads were ready and waited, as a share of theirs. It
 /// is polluted when that is more than twice the median over the sessions of its design up to it, and more than 10 points
 /// above that. A tenth of the CPU is what one busy process on two CPUs takes in a fifth of the time. Against the median,
-/// because a machine that is always busy is so for all versions, and because part of the kernel's work for the servers'
-/// own packets counts as the others', more or less of it from machine to machine.
+/// because a machine that is always busy is so for all versions.
 ///
 /// Nothing of what the servers gave or used goes into it, so leaving such sessions out favours no version; and nothing that
 /// came later, so a session that counted once counts for ever.
@@ -36,7 +41,9 @@ pub(crate) fn polluted(run: &Run) -> BTreeSet<usize> {
         let mut burdens: Vec<f64> = Vec::new();
         let sessions = run.sessions.iter().enumerate();
         for (place, session) in sessions.filter(|(_, session)| session.design == design) {
-            let burden = burden(session, run.header.cpus.load.len());
+            let Some(burden) = burden(session, run.header.cpus.load.len()) else {
+                continue;
+            };
             burdens.insert(burdens.partition_point(|other| *other < burden), burden);
             let usual = middle(&burdens);
             if burden > usual * TIMES && burden > usual + MORE {
@@ -52,38 +59,39 @@ fn middle(sorted: &[f64]) -> f64 {
     sorted[(sorted.len() - 1) / 2]
 }
 
-/// Returns what kept servers and load from their CPUs, as a share.
-fn burden(session: &SessionRecord, load_cpus: usize) -> f64 {
+/// Returns what kept servers and load from their CPUs, as a share; none where too little was measured to tell.
+fn burden(session: &SessionRecord, load_cpus: usize) -> Option<f64> {
     let seconds: f64 = session.windows.iter().map(|window| window.seconds).sum();
-    let had = seconds * real(load_cpus.max(1));
-    let waited = if had > 0.0 {
-        session.client.run_delay_seconds / had
-    } else {
-        0.0
-    };
-    session.steal_share + session.others_share + waited
+    let waited = session.client.run_delay_seconds / (seconds * real(load_cpus.max(1)));
+    (seconds >= LEAST_SECONDS).then_some(session.steal_share + session.others_share + waited)
+}
+
+/// Returns whether a launch failed as a busy machine makes it fail: in a polluted session that is held against nobody.
+pub(crate) fn may_be_the_machines(launch: &Launch) -> bool {
+    gap(launch).is_some_and(|gap| matches!(gap.kind, GapKind::NotReady | GapKind::Stalled))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fixture::{NOISE, measure, race, run, window};
+    use super::super::fixture::{NOISE, measure, measured_for, race, run, sample};
     use super::super::{Verdict, Warning, judge, so_far};
     use super::*;
-    use crate::journal::Purpose;
+    use crate::journal::{Launched, Purpose};
+    use crate::outcome::Gap;
 
     /// Makes a run of races with these burdens: the first thing of three that can be one, in turn.
     fn burdened(burdens: &[f64]) -> Run {
         let mut run = run(&["1.0.0", "2.0.0"]);
         for (place, burden) in burdens.iter().enumerate() {
             race(&mut run, Purpose::Measure, &[(0, 8000.0), (1, 8000.0)]);
-            window(&mut run, &[1, 1]);
             let session = run.sessions.last_mut().unwrap();
+            measured_for(session, 2.0);
             match place % 3 {
                 0 => session.steal_share = *burden,
                 1 => session.others_share = *burden,
-                _ => session.client.run_delay_seconds = *burden * 0.25,
+                _ => session.client.run_delay_seconds = *burden * 2.0,
             }
         }
         run
@@ -111,6 +119,32 @@ mod tests {
     }
 
     #[test]
+    fn what_was_hardly_measured_is_neither_spoilt_nor_usual() {
+        let mut run = burdened(&[0.02, 0.02, 0.9, 0.4, 0.45]);
+        for place in [0, 1, 2] {
+            measured_for(&mut run.sessions[place], 0.9);
+        }
+        assert_eq!(polluted(&run).len(), 0);
+        measured_for(&mut run.sessions[0], 1.0);
+        assert_eq!(polluted(&run).into_iter().collect::<Vec<_>>(), [3]);
+    }
+
+    #[test]
+    fn only_what_waiting_explains_may_be_the_machines() {
+        let launch = |outcome| Launch {
+            cell: 0,
+            outcome,
+            log: None,
+        };
+        let gap = |kind| launch(Launched::Gap(Gap::new(kind, "it failed")));
+        assert!(may_be_the_machines(&gap(GapKind::NotReady)));
+        assert!(may_be_the_machines(&gap(GapKind::Stalled)));
+        assert!(!may_be_the_machines(&gap(GapKind::Exited)));
+        let measured = Launched::Sample(Box::new(sample(1.0, 1.0)));
+        assert!(!may_be_the_machines(&launch(measured)));
+    }
+
+    #[test]
     fn journals_that_do_not_say_it_have_none() {
         let mut run = burdened(&[0.0, 0.0, 0.9]);
         assert_eq!(polluted(&run).len(), 1);
@@ -123,6 +157,9 @@ mod tests {
         let mut run = run(&["1.0.0", "2.0.0"]);
         let step = [(0, 8000.0), (1, 8000.0)];
         measure(&mut run, Purpose::Measure, &step, &NOISE);
+        for session in &mut run.sessions {
+            measured_for(session, 2.0);
+        }
         let whole = so_far(&run).held;
         run.sessions[5].steal_share = 0.5;
         let judged = judge(&run).comparisons.remove(0);
@@ -148,8 +185,8 @@ mod tests {
             let mut other = run(&["1.0.0", "2.0.0"]);
             for session in &whole.sessions {
                 race(&mut other, Purpose::Measure, &[(0, rate), (1, 2.0 * rate)]);
-                window(&mut other, &[9, 1]);
                 let last = other.sessions.last_mut().unwrap();
+                measured_for(last, 2.0);
                 (last.steal_share, last.others_share) = (session.steal_share, session.others_share);
                 last.client = session.client.clone();
             }

@@ -26,6 +26,7 @@ mod malice;
 mod messages;
 mod orders;
 mod places;
+mod pollution;
 mod resuming;
 mod sharing;
 mod shelf;

@@ -98,10 +98,12 @@ fn virtualisation() -> Finding {
 
 /// Watches for a moment how much CPU time the hypervisor takes away.
 async fn steal() -> Finding {
-    let (stolen, begun) = (host::stolen(), host::monotonic());
+    let cpus = host::allowed_cpus().into_iter().collect();
+    let (before, begun) = (host::cpu_times(&cpus), host::monotonic());
     tokio::time::sleep(Duration::from_millis(500)).await;
     let seconds = host::since(begun).as_secs_f64();
-    let share = host::stolen().saturating_sub(stolen).as_secs_f64() / seconds;
+    let stolen = host::cpu_times(&cpus).since(before).stolen;
+    let share = stolen.as_secs_f64() / seconds;
     let grade = if share < 0.02 {
         Grade::Good
     } else {
