@@ -37,6 +37,8 @@ Exit codes (safe under `git bisect run`):
 pub enum Verb {
     /// Build what is missing, measure, judge, report: the main job.
     Run(RunArgs),
+    /// Hold two versions or folders against each other, and answer in one screen.
+    Compare(CompareArgs),
     /// Fetch and build only, in parallel.
     Build(BuildArgs),
     /// Show the cells in order with their state.
@@ -144,6 +146,42 @@ pub struct RunArgs {
     /// CPUs of the load, as in `1,3`.
     #[arg(long, value_name = "CPUS", value_delimiter = ',')]
     pub load_cpus: Option<Vec<usize>>,
+    /// How the result is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Clone, Args)]
+pub struct CompareArgs {
+    /// What is held against: a version of the matrix's source (also a tag or commit of a git source), or a folder, `.` or
+    /// `./name`: a checkout with the changes that are there, built in a copy as the matrix builds its versions.
+    #[arg(value_name = "A")]
+    pub baseline: String,
+    /// What is judged, in the same way.
+    #[arg(value_name = "B")]
+    pub candidate: String,
+    /// The matrix that says how to build, start and load; the first of harness.toml by default.
+    #[arg(long, value_name = "FILE")]
+    pub matrix: Option<PathBuf>,
+    /// Only this value of an axis.
+    #[arg(long, value_name = "AXIS=VALUE")]
+    pub only: Vec<String>,
+    /// Few and short sessions.
+    #[arg(long)]
+    pub quick: bool,
+    /// Sessions at most, at least three.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub sessions: Option<u32>,
+    /// Seed of every random order; chosen and written down when not given.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// End after this time, builds included, as in `5m`.
+    #[arg(long, value_name = "TIME", value_parser = crate::matrix::duration)]
+    pub budget: Option<std::time::Duration>,
+    /// Begin anew even where an unfinished comparison could go on.
+    #[arg(long)]
+    pub fresh: bool,
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

@@ -83,12 +83,18 @@ pub(super) async fn identity(
         SourceKind::Url(url) => Ok(url::identity(url, version)),
         SourceKind::Attach(attach) => Ok(attach::identity(attach, version)),
         SourceKind::List(_) => Ok(vec!["list".to_owned(), version.name.clone()]),
-        SourceKind::Path(_) => {
+        SourceKind::Path(path) => {
+            let filter = if path.copied {
+                tree::checked_out
+            } else {
+                tree::everything
+            };
             let content = match entry {
-                Some(entry) => hash(entry, tree::everything).await?,
+                Some(entry) => hash(entry, filter).await?,
                 None => String::new(),
             };
-            Ok(vec!["path".to_owned(), version.name.clone(), content])
+            let how = if path.copied { "copy" } else { "path" };
+            Ok(vec![how.to_owned(), version.name.clone(), content])
         }
     }
 }
@@ -120,6 +126,15 @@ pub(super) async fn fetch(bench: &Bench<'_>, entry: Option<PathBuf>) -> OrStop<F
         SourceKind::Git(git) => git::fetch(bench, git).await,
         SourceKind::Url(url) => url::fetch(bench, url).await,
         SourceKind::Attach(_) | SourceKind::List(_) => Ok(bench.nothing_fetched()),
+        SourceKind::Path(path) if path.copied => {
+            if let Some(entry) = &entry {
+                bench.copy(entry, tree::checkout).await?;
+            }
+            Ok(Fetched {
+                src: bench.folder.work.clone(),
+                ..bench.nothing_fetched()
+            })
+        }
         SourceKind::Path(_) => {
             let plain = bench.nothing_fetched();
             let src = entry.unwrap_or_else(|| plain.src.clone());

@@ -716,7 +716,10 @@ timeout = "1m"
         let workshop = Workshop::new(dir.path().join(".harness"), 1);
         (
             dir,
-            matrix(SourceKind::Path(Entries { dir: entries })),
+            matrix(SourceKind::Path(Entries {
+                dir: entries,
+                copied: false,
+            })),
             workshop,
         )
     }

@@ -55,6 +55,18 @@ pub(super) fn node_project(relative: &Path) -> bool {
     name != b"node_modules" && name != b".git"
 }
 
+/// Counts what a checkout has, its history too, and not what package managers and builds have put there.
+pub(super) fn checkout(relative: &Path) -> bool {
+    let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
+    let built = relative == Path::new("target");
+    !built && name != b"node_modules" && name != b".harness"
+}
+
+/// Counts what of a checkout decides what is built: its history does not.
+pub(super) fn checked_out(relative: &Path) -> bool {
+    checkout(relative) && relative != Path::new(".git")
+}
+
 /// Bytes of a list that a build has left at most.
 const LIST: u64 = 64 << 20;
 

@@ -21,6 +21,7 @@ mod ack;
 mod build;
 mod check;
 mod clean;
+mod compare;
 mod doctor;
 mod history;
 mod list;
@@ -35,6 +36,7 @@ pub async fn run(cli: Cli) -> Result<Exit> {
     match cli.verb {
         Verb::Check(arguments) if arguments.print_schema.is_some() => check::schema(&arguments),
         Verb::Run(arguments) => Box::pin(run::run(&workplace?, &arguments)).await,
+        Verb::Compare(arguments) => Box::pin(compare::run(&workplace?, &arguments)).await,
         Verb::Build(arguments) => build::run(&workplace?, &arguments).await,
         Verb::List(arguments) => list::run(&workplace?, &arguments).await,
         Verb::Check(arguments) => check::run(&workplace?, &arguments).await,

@@ -40,7 +40,7 @@ fn rendered(report: &Report, format: Format) -> String {
 }
 
 /// Returns the terminal's width in columns; a wide page where there is no terminal.
-fn width() -> u16 {
+pub(super) fn width() -> u16 {
     match rustix::termios::tcgetwinsize(std::io::stdout()) {
         // A terminal that does not know its width says 0.
         Ok(size) if size.ws_col > 0 => size.ws_col.max(40),
@@ -49,7 +49,7 @@ fn width() -> u16 {
 }
 
 /// Returns whether colour helps: a terminal, and nobody said no.
-fn colour() -> bool {
+pub(super) fn colour() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty())
 }
 

@@ -77,7 +77,7 @@ async fn run_one(
 }
 
 /// Opens the journal to write and has every cell built.
-async fn built(
+pub(super) async fn built(
     workplace: &Workplace,
     bench: &Arc<Live>,
     header: Header,
@@ -193,7 +193,7 @@ fn selected(arguments: &RunArgs) -> crate::cli::Selected {
 }
 
 /// Lays the command line's figures over the matrix's.
-fn adjust(matrix: &mut Matrix, arguments: &RunArgs) {
+pub(super) fn adjust(matrix: &mut Matrix, arguments: &RunArgs) {
     if arguments.quick {
         matrix.sessions.count = QUICK_SESSIONS;
         matrix.sessions.solo = 1;
@@ -245,7 +245,11 @@ fn same_plan(one: &Header, other: &Header) -> bool {
         && one.harness == other.harness
 }
 
-async fn header(workplace: &Workplace, loaded: &Loaded, arguments: &RunArgs) -> Result<Header> {
+pub(super) async fn header(
+    workplace: &Workplace,
+    loaded: &Loaded,
+    arguments: &RunArgs,
+) -> Result<Header> {
     let matrix = &loaded.matrix;
     let mut machine = host::machine();
     let tools: BTreeSet<String> = loaded
@@ -350,7 +354,7 @@ fn hash(text: &str) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
 }
 
-fn summary(judgement: &Judgement, exit: Exit) -> Summary {
+pub(super) fn summary(judgement: &Judgement, exit: Exit) -> Summary {
     let decided = |wanted: &[Verdict]| {
         judgement
             .comparisons

@@ -232,6 +232,8 @@ pub struct Url {
 pub struct Folder {
     /// The folder, absolute.
     pub dir: PathBuf,
+    /// Whether a version is built in a copy of its entry, as a checkout is, and not beside it.
+    pub copied: bool,
 }
 
 /// Servers that run already.

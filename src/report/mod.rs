@@ -3,6 +3,7 @@
 //! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
 
 mod boil;
+mod compare;
 mod details;
 mod figures;
 mod gaps;
@@ -27,6 +28,7 @@ use crate::verdict::{Comparison, Judgement, Level, Verdict};
 use crate::version::{Cell, line};
 
 pub(crate) use boil::sentences as boils;
+pub use compare::{Duel, Opinion};
 pub use details::Details;
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;

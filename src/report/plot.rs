@@ -69,7 +69,11 @@ fn scale(drawn: &[(&Step, f64)]) -> i32 {
         .map(|(low, high)| low.abs().max(high.abs()))
         .collect();
     let usual = median(&reaches).unwrap_or(0.0);
-    let wanted = effects.fold(usual, f64::max);
+    edge(effects.fold(usual, f64::max))
+}
+
+/// Returns the least round percent that is at least this.
+fn edge(wanted: f64) -> i32 {
     let steps = [1, 2, 5, 10, 20, 50, 100, 200, 500];
     steps
         .into_iter()
@@ -91,6 +95,52 @@ fn row(effect: f64, interval: Option<(f64, f64)>, scale: f64) -> String {
         0 => '|',
         _ if (from..=to).contains(&place) => '-',
         _ => ' ',
+    };
+    (-HALF..=HALF).map(picture).collect()
+}
+
+/// Draws the sessions of one pair: a row for each list of values, then the effect with its interval, then what is worth a
+/// flag; all in percent. `.`, `:` and `*` are one, two and more sessions in a column.
+pub(super) fn sessions(
+    rows: &[(&str, &[f64])],
+    (effect, interval): (f64, Option<(f64, f64)>),
+    least: f64,
+) -> String {
+    let values = rows.iter().flat_map(|(_, values)| *values);
+    let ends = interval.map_or([0.0; 2], |(low, high)| [low, high]);
+    let reach = values.chain(&ends).map(|value| value.abs());
+    let scale = edge(reach.fold(least * 1.25, f64::max));
+    let head = (format!("-{scale} %"), format!("+{scale} %"));
+    let mut lines = vec![format!("{:12}  {:<20}0{:>20}", "", head.0, head.1)];
+    let scale = f64::from(scale);
+    for (name, values) in rows.iter().filter(|(_, values)| !values.is_empty()) {
+        lines.push(format!("{name:12}  {}", dots(values, scale).trim_end()));
+    }
+    let together = row(effect, interval, scale);
+    lines.push(format!("{:12}  {}", "together", together.trim_end()));
+    let flag = |place: i32| match place {
+        _ if place.abs() == column(least, scale) => '!',
+        0 => '|',
+        _ => ' ',
+    };
+    let flags: String = (-HALF..=HALF).map(flag).collect();
+    lines.push(format!("{:12}  {}", "flagged from", flags.trim_end()));
+    lines.join("\n")
+}
+
+/// Draws values as dots around a zero line.
+fn dots(values: &[f64], scale: f64) -> String {
+    let picture = |place: i32| {
+        let here = values
+            .iter()
+            .filter(|value| column(**value, scale) == place);
+        match (here.count(), place) {
+            (0, 0) => '|',
+            (0, _) => ' ',
+            (1, _) => '.',
+            (2, _) => ':',
+            _ => '*',
+        }
     };
     (-HALF..=HALF).map(picture).collect()
 }

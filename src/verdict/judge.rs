@@ -110,6 +110,17 @@ fn judged(run: &Run, over: bool) -> Judgement {
     }
 }
 
+/// Returns what the sessions of a run say of each pair, by the main metric.
+pub fn evidence(run: &Run) -> Vec<Evidence> {
+    let measured = |cell: usize| state(run, cell) == State::Measured;
+    let pairs = run.header.pairs(&measured).into_iter();
+    let facts = Facts {
+        bimodal: bimodal_cells(run),
+        polluted: polluted(run),
+    };
+    pairs.map(|pair| gather(run, pair, &facts)).collect()
+}
+
 /// Returns when the pairs of a run are looked at.
 fn looks(run: &Run, over: bool) -> Looks {
     let sessions = &run.header.sessions;

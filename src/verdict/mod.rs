@@ -25,7 +25,7 @@ mod tests;
 pub use boil::{Boil, boils};
 pub use evidence::Evidence;
 pub(crate) use evidence::cpu_per_answer;
-pub use judge::{conclude, judge, so_far};
+pub use judge::{conclude, evidence, judge, so_far};
 pub use looks::{Judged, Looks, decide};
 
 use serde::{Deserialize, Serialize};

@@ -10,6 +10,7 @@ mod world;
 mod attach;
 mod builds;
 mod cells;
+mod compare;
 mod diagnosis;
 mod doctor;
 mod encrypted;

@@ -1,0 +1,243 @@
+//! `harness compare`: two versions, or folders, head to head. Glue.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::report::{colour, width};
+use super::{Loaded, is_matrix, load, print, run as of_run};
+use crate::cli::{CompareArgs, Format, RunArgs, Selected};
+use crate::error::{Error, Kind, Result};
+use crate::exit::Exit;
+use crate::host;
+use crate::journal::{Record, Run};
+use crate::live::Live;
+use crate::matrix::{Compare, Folder, Matrix, Select, SourceKind, Wanted};
+use crate::pipeline;
+use crate::progress::Progress;
+use crate::report::Duel;
+use crate::verdict::Judgement;
+use crate::version::Order;
+use crate::workplace::Workplace;
+
+pub(super) async fn run(workplace: &Workplace, arguments: &CompareArgs) -> Result<Exit> {
+    let begun = host::monotonic();
+    let lock = workplace.lock()?;
+    workplace.empty_scratch(&lock)?;
+    let how = how(arguments);
+    let (mut matrix, text) = matrix(workplace, arguments)?;
+    of_run::adjust(&mut matrix, &how);
+    let mut progress = Progress::new();
+    progress.doing(&format!("{}: looking for the two", matrix.title));
+    let mut sides = Vec::new();
+    for name in [&arguments.baseline, &arguments.candidate] {
+        sides.push(side(workplace, (&matrix, &text), (name, arguments)).await?);
+    }
+    let loaded = together(sides)?;
+    loaded.warn(|text| progress.say(text));
+    of_run::needs(&loaded)?;
+    let mut header = of_run::header(workplace, &loaded, &how).await?;
+    // Its journals lie beside the matrix's own, so that no report takes it for a run of the matrix.
+    header.matrix.name = format!("{}-compare", header.matrix.name);
+    header.order = Order::Listed;
+    header.compare = Compare::Previous;
+    let bench = Arc::new(Live::new(
+        workplace,
+        loaded,
+        header.cpus.clone(),
+        &header.run,
+    )?);
+    let mut recorder = of_run::built(workplace, &bench, header, &how, &mut progress).await?;
+    let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
+    let budget = arguments
+        .budget
+        .map(|time| pipeline::Budget { begun, time });
+    let judgement = pipeline::measure(&*bench, &mut recorder, budget, &mut watch).await?;
+    progress.finish();
+    let exit = exit_of(&judgement);
+    let summary = Record::Summary(of_run::summary(&judgement, exit));
+    recorder.record(summary)?;
+    show(&recorder.run, &judgement, arguments.format)?;
+    Ok(exit)
+}
+
+/// Returns how it is measured, as `run` takes it.
+fn how(arguments: &CompareArgs) -> RunArgs {
+    RunArgs {
+        selected: Selected::default(),
+        quick: arguments.quick,
+        sessions: arguments.sessions,
+        solo: None,
+        seed: arguments.seed,
+        budget: arguments.budget,
+        fresh: arguments.fresh,
+        server_cpus: None,
+        load_cpus: None,
+        format: arguments.format,
+    }
+}
+
+fn matrix(workplace: &Workplace, arguments: &CompareArgs) -> Result<(Matrix, String)> {
+    let file = match &arguments.matrix {
+        Some(file) => file.clone(),
+        None => workplace
+            .default_matrices()?
+            .into_iter()
+            .next()
+            .unwrap_or_default(),
+    };
+    for name in [&arguments.baseline, &arguments.candidate] {
+        if is_matrix(name) {
+            let message = format!("{name} is a matrix, not one of the two to compare");
+            let hint = format!("harness compare A B --matrix {name}");
+            return Err(Error::new(Kind::Usage, message).hint(hint));
+        }
+    }
+    workplace.matrix(&file)
+}
+
+/// Loads one of the two: a version of the matrix's source, or a folder in place of one.
+async fn side(
+    workplace: &Workplace,
+    (matrix, text): (&Matrix, &str),
+    (name, arguments): (&str, &CompareArgs),
+) -> Result<Loaded> {
+    let mut selected = Selected {
+        only: arguments.only.clone(),
+        ..Selected::default()
+    };
+    let mut matrix = matrix.clone();
+    matrix.source.select = Select::All;
+    if is_folder(name) {
+        matrix = of_folder(matrix, name)?;
+    } else {
+        selected.what.push(name.to_owned());
+    }
+    let mut loaded = load(workplace, (matrix, text.to_owned()), &selected).await?;
+    if is_folder(name) {
+        for cell in &mut loaded.expansion.cells {
+            let axes = cell.id.strip_prefix(&cell.version.name).unwrap_or("");
+            cell.id = format!("{name}{axes}");
+        }
+    }
+    let versions = loaded.expansion.cells.iter().map(|cell| &cell.version.name);
+    let versions: std::collections::BTreeSet<&String> = versions.collect();
+    if versions.len() != 1 {
+        let message = format!("`{name}` means {} versions", versions.len());
+        let error = Error::new(Kind::Usage, message).because("two are compared, one on each side");
+        return Err(
+            error.hint("name one version as `harness list` shows it, or a folder as `./name`")
+        );
+    }
+    Ok(loaded)
+}
+
+/// Returns whether a word means a folder and no version: it begins as a path does, and as no version's name.
+fn is_folder(name: &str) -> bool {
+    matches!(name, "." | "..")
+        || ["./", "../", "/"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
+}
+
+/// Returns the matrix with a folder in place of its source: what is there is copied and built as a checkout would be.
+fn of_folder(mut matrix: Matrix, name: &str) -> Result<Matrix> {
+    let usage = |message: String| Error::new(Kind::Usage, message);
+    let buildable = match &matrix.source.kind {
+        SourceKind::Git(_) | SourceKind::Url(_) | SourceKind::Path(_) => true,
+        SourceKind::Crates(_)
+        | SourceKind::Npm(_)
+        | SourceKind::Pypi(_)
+        | SourceKind::Go(_)
+        | SourceKind::Maven(_)
+        | SourceKind::Attach(_)
+        | SourceKind::List(_) => false,
+    };
+    if !buildable {
+        let why = format!(
+            "{} takes its versions from elsewhere",
+            matrix.file.display()
+        );
+        let hint = "name two of its versions, or a matrix with `[source.git]`, `[source.url]` or `[source.path]`";
+        return Err(usage(format!("`{name}` is a folder"))
+            .because(why)
+            .hint(hint));
+    }
+    let cannot = |why: &dyn std::fmt::Display| {
+        let hint = "a version's name has no `/` at its beginning; a folder must be there";
+        usage(format!("there is no folder {name}"))
+            .because(why)
+            .hint(hint)
+    };
+    let folder = Path::new(name)
+        .canonicalize()
+        .map_err(|error| cannot(&error))?;
+    let (Some(dir), Some(own)) = (
+        folder.parent(),
+        folder.file_name().and_then(|own| own.to_str()),
+    ) else {
+        return Err(cannot(&"it has no name of its own"));
+    };
+    if !folder.is_dir() {
+        return Err(cannot(&"it is a file"));
+    }
+    matrix.source.kind = SourceKind::Path(Folder {
+        dir: PathBuf::from(dir),
+        copied: true,
+    });
+    matrix.source.versions = Wanted::Names(vec![own.to_owned()]);
+    matrix.source.order = Order::Listed;
+    matrix.source.compare = Compare::Previous;
+    matrix.includes.clear();
+    Ok(matrix)
+}
+
+/// Puts the cells of both sides into one run, the baseline's first.
+fn together(sides: Vec<Loaded>) -> Result<Loaded> {
+    let mut sides = sides.into_iter();
+    let Some(mut all) = sides.next() else {
+        return Err(Error::new(Kind::Usage, "there is nothing to compare"));
+    };
+    for other in sides {
+        let before = all.expansion.cells.len();
+        for mut cell in other.expansion.cells {
+            if all.expansion.cells.iter().any(|known| known.id == cell.id) {
+                cell.id.push_str(" again");
+            }
+            all.expansion.cells.push(cell);
+        }
+        let moved = |cell: usize| cell + before;
+        all.expansion
+            .missing
+            .extend(other.expansion.missing.into_iter().map(moved));
+        let excluded = other.expansion.excluded.into_iter();
+        all.expansion
+            .excluded
+            .extend(excluded.map(|(cell, why)| (moved(cell), why)));
+        all.expansion.layers.extend(other.expansion.layers);
+        all.variants.extend(other.variants);
+        for warning in other.warnings {
+            if !all.warnings.contains(&warning) {
+                all.warnings.push(warning);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the exit code: what could not be compared is undecided, whatever came of the rest.
+fn exit_of(judgement: &Judgement) -> Exit {
+    let exit = of_run::exit_of(judgement);
+    if exit == Exit::Done && !judgement.gaps.is_empty() {
+        return Exit::Undecided;
+    }
+    exit
+}
+
+fn show(run: &Run, judgement: &Judgement, format: Format) -> Result<()> {
+    let duels = Duel::all(run, judgement);
+    print(&match format {
+        Format::Human => Duel::terminal(&duels, width(), colour()),
+        Format::Json => serde_json::to_string_pretty(&duels).unwrap_or_default(),
+        Format::Md => Duel::markdown(&duels),
+    })
+}
