@@ -1,6 +1,6 @@
 //! What is said of a version that became worse by steps too small to be flagged.
 
-use super::words::as_percent;
+use super::words::{change_percent, is_better_smaller};
 use crate::journal::Run;
 use crate::verdict::{Boil, Judgement, Metric, boils};
 
@@ -18,12 +18,20 @@ fn sentence(run: &Run, boil: &Boil) -> String {
         "the best before it"
     };
     let (least, most) = (boil.interval.1, boil.interval.0);
+    let percent = |effect| {
+        let change = change_percent(boil.metric, effect);
+        if is_better_smaller(boil.metric) {
+            change
+        } else {
+            -change
+        }
+    };
     format!(
         "{} is {:.1} % ({:.1} to {:.1} %) {} than {}, {best}, though no single step between them is flagged.",
         name(boil.candidate),
-        -as_percent(boil.effect),
-        -as_percent(least),
-        -as_percent(most),
+        percent(boil.effect),
+        percent(least),
+        percent(most),
         worse(boil.metric),
         name(boil.best),
     )

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::words::{as_percent, count, number, one_line, percent_range, share, signed_percent};
+use super::words::{
+    as_percent, count, is_better_smaller, number, one_line, percent_range, share, signed_percent,
+};
 use super::{Figures, Step, markdown, plot, warnings};
 use crate::journal::{Purpose, Run};
 use crate::matrix::Design;
@@ -94,9 +96,16 @@ impl Duel {
         (comparison, evidence): (&Comparison, Option<&Evidence>),
     ) -> Self {
         let percent = |values: &[f64]| values.iter().map(|value| as_percent(*value)).collect();
-        let (measured, confirmed) = evidence.map_or((vec![], vec![]), |evidence| {
-            (evidence.measure.clone(), evidence.confirm.clone())
-        });
+        // As the number itself changes, and not so that negative is worse.
+        let sign = if is_better_smaller(comparison.metric) {
+            -1.0
+        } else {
+            1.0
+        };
+        let turned = |values: &[f64]| values.iter().map(|value| sign * value).collect();
+        let (measured, confirmed): (Vec<f64>, Vec<f64>) = evidence
+            .map(|evidence| (turned(&evidence.measure), turned(&evidence.confirm)))
+            .unwrap_or_default();
         let pair = &comparison.pair;
         let others = judgement.others.iter().filter(|other| other.pair == *pair);
         Self {
@@ -258,7 +267,11 @@ impl Duel {
             .iter()
             .filter(|other| other.effect_percent.is_some())
         {
-            said.push(format!("{}: {}", other.quantity(), other.conclusion()));
+            said.push(if other.is_flagged() {
+                other.sentence()
+            } else {
+                format!("{}: {}", other.quantity(), other.conclusion())
+            });
         }
         let opinions: Vec<String> = self.opinions.iter().map(Opinion::in_words).collect();
         if !opinions.is_empty() {

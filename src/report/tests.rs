@@ -551,6 +551,24 @@ fn a_picture_of_memory_has_more_of_it_on_the_left() {
 }
 
 #[test]
+fn a_duel_shows_memory_as_it_grows() {
+    let mut run = several_numbers();
+    let duel = Duel::all(&run, &judge(&run)).remove(0);
+    let memory = duel
+        .others
+        .iter()
+        .find(|step| step.metric == Metric::Memory);
+    assert!(memory.is_some_and(Step::is_flagged));
+    run.header.metrics = vec![Metric::Memory];
+    let duel = Duel::all(&run, &judge(&run)).remove(0);
+    assert!(
+        duel.measured.iter().all(|percent| *percent > 9.0),
+        "{:?}",
+        duel.measured
+    );
+}
+
+#[test]
 fn a_run_with_looks_says_so() {
     let mut run = all_well();
     (run.header.sessions.least, run.header.sessions.count) = (4, 12);

@@ -18,6 +18,8 @@ pub(crate) mod signs;
 pub(crate) mod state;
 mod warn;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 
 pub use boil::{Boil, boils};
