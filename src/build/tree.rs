@@ -228,6 +228,26 @@ mod tests {
     }
 
     #[test]
+    fn a_checkout_has_its_history_and_nothing_that_is_left_out() {
+        let project = project();
+        fs::create_dir(project.path().join("reports")).unwrap();
+        fs::create_dir(project.path().join("src/reports")).unwrap();
+        let names = |found: Vec<PathBuf>| -> Vec<String> {
+            let names = found.iter().filter(|path| path.components().count() == 1);
+            names.map(|path| path.display().to_string()).collect()
+        };
+        let left_out = [PathBuf::from("reports")];
+        let copied = entries(project.path(), checkout(&left_out)).unwrap();
+        assert!(copied.contains(&PathBuf::from("src/reports")));
+        assert_eq!(
+            names(copied),
+            [".cargo", ".env", ".git", "Cargo.toml", "src"]
+        );
+        let decides = entries(project.path(), checked_out(&left_out)).unwrap();
+        assert_eq!(names(decides), [".cargo", ".env", "Cargo.toml", "src"]);
+    }
+
+    #[test]
     fn a_copied_project_has_no_output_and_nothing_hidden_but_cargos_own() {
         let (from, to) = (project(), tempfile::tempdir().unwrap());
         copy(from.path(), to.path(), cargo_project).unwrap();

@@ -112,7 +112,13 @@ async fn side(
     } else {
         selected.what.push(name.to_owned());
     }
-    let mut loaded = load(workplace, (matrix, text.to_owned()), &selected).await?;
+    let loaded = load(workplace, (matrix, text.to_owned()), &selected).await;
+    let mut loaded = loaded.map_err(|error| {
+        if Path::new(name).is_dir() && !is_folder(name) {
+            return error.hint(format!("the folder {name} is meant as `./{name}`"));
+        }
+        error
+    })?;
     if is_folder(name) {
         for cell in &mut loaded.expansion.cells {
             let axes = cell.id.strip_prefix(&cell.version.name).unwrap_or("");

@@ -123,6 +123,8 @@ fn words_that_mean_neither_a_version_nor_a_folder_are_told() {
         "there is no folder ./nowhere",
     );
     wrong(&["v1.0.0", "./git.config"], 129, "it is a file");
+    wrong(&["v1.0.0", "project"], 129, "meant as `./project`");
+    wrong(&["v1.0.0", "v9.0.0"], 128, "does not have v9.0.0");
     wrong(&["server.toml", "v1.0.0"], 129, "is a matrix");
     world.change(
         "server.toml",
