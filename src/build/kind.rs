@@ -13,7 +13,7 @@ use crate::version::Cell;
 /// Finds the file or folder of this machine that a version is; none where it is none, or is gone.
 pub(super) fn entry(matrix: &Matrix, cell: &Cell) -> Result<Option<PathBuf>> {
     match &matrix.source.kind {
-        SourceKind::Path(path) => source::path_entry(&path.dir, &cell.version.name),
+        SourceKind::Path(path) => source::path_entry(path, &cell.version.name),
         SourceKind::Crates(_)
         | SourceKind::Npm(_)
         | SourceKind::Pypi(_)
@@ -84,16 +84,12 @@ pub(super) async fn identity(
         SourceKind::Attach(attach) => Ok(attach::identity(attach, version)),
         SourceKind::List(_) => Ok(vec!["list".to_owned(), version.name.clone()]),
         SourceKind::Path(path) => {
-            let filter = if path.copied {
-                tree::checked_out
-            } else {
-                tree::everything
+            let content = match (entry, &path.copied) {
+                (Some(entry), Some(left_out)) => hash(entry, tree::checked_out(left_out)).await?,
+                (Some(entry), None) => hash(entry, tree::everything).await?,
+                (None, _) => String::new(),
             };
-            let content = match entry {
-                Some(entry) => hash(entry, filter).await?,
-                None => String::new(),
-            };
-            let how = if path.copied { "copy" } else { "path" };
+            let how = path.copied.as_ref().map_or("path", |_| "copy");
             Ok(vec![how.to_owned(), version.name.clone(), content])
         }
     }
@@ -126,18 +122,16 @@ pub(super) async fn fetch(bench: &Bench<'_>, entry: Option<PathBuf>) -> OrStop<F
         SourceKind::Git(git) => git::fetch(bench, git).await,
         SourceKind::Url(url) => url::fetch(bench, url).await,
         SourceKind::Attach(_) | SourceKind::List(_) => Ok(bench.nothing_fetched()),
-        SourceKind::Path(path) if path.copied => {
-            if let Some(entry) = &entry {
-                bench.copy(entry, tree::checkout).await?;
-            }
-            Ok(Fetched {
-                src: bench.folder.work.clone(),
-                ..bench.nothing_fetched()
-            })
-        }
-        SourceKind::Path(_) => {
+        SourceKind::Path(path) => {
             let plain = bench.nothing_fetched();
-            let src = entry.unwrap_or_else(|| plain.src.clone());
+            let src = match (entry, &path.copied) {
+                (Some(entry), Some(left_out)) => {
+                    bench.copy(&entry, tree::checkout(left_out)).await?;
+                    bench.folder.work.clone()
+                }
+                (Some(entry), None) => entry,
+                (None, _) => plain.src.clone(),
+            };
             let binary = is_program(&src).then(|| src.clone());
             Ok(Fetched {
                 src,

@@ -290,7 +290,7 @@ impl Bench<'_> {
     }
 
     /// Copies a folder of the user's into the one where the steps run.
-    async fn copy(&self, from: &Path, filter: tree::Filter) -> Result<()> {
+    async fn copy(&self, from: &Path, filter: impl tree::Filter) -> Result<()> {
         let (from, work) = (from.to_owned(), self.folder.work.clone());
         blocking(move || {
             tree::copy(&from, &work, filter).map_err(|error| folder::cannot("copy", &from, error))
@@ -607,7 +607,7 @@ impl Workshop {
     }
 
     /// Returns the hash of what a path of the matrix holds; it is read once in the life of the workshop.
-    async fn hash(&self, path: &Path, filter: tree::Filter) -> Result<String> {
+    async fn hash(&self, path: &Path, filter: impl tree::Filter) -> Result<String> {
         self.memo
             .once(format!("hash {}", path.display()), hash(path, filter))
             .await
@@ -628,7 +628,7 @@ fn proof_ingredients(
 }
 
 /// Returns the hash of what a path of the matrix holds.
-async fn hash(path: &Path, filter: tree::Filter) -> Result<String> {
+async fn hash(path: &Path, filter: impl tree::Filter) -> Result<String> {
     let path = path.to_owned();
     blocking(move || {
         tree::hash(&path, filter).map_err(|error| {
@@ -718,7 +718,7 @@ timeout = "1m"
             dir,
             matrix(SourceKind::Path(Entries {
                 dir: entries,
-                copied: false,
+                copied: None,
             })),
             workshop,
         )

@@ -16,7 +16,9 @@ use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
 /// Decides by its path inside the folder whether an entry counts.
-pub(super) type Filter = fn(&Path) -> bool;
+pub(super) trait Filter: Fn(&Path) -> bool + Send + 'static {}
+
+impl<Decides: Fn(&Path) -> bool + Send + 'static> Filter for Decides {}
 
 /// Counts every entry.
 pub(super) fn everything(_: &Path) -> bool {
@@ -55,16 +57,22 @@ pub(super) fn node_project(relative: &Path) -> bool {
     name != b"node_modules" && name != b".git"
 }
 
-/// Counts what a checkout has, its history too, and not what package managers and builds have put there.
-pub(super) fn checkout(relative: &Path) -> bool {
-    let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
-    let built = relative == Path::new("target");
-    !built && name != b"node_modules" && name != b".harness"
+/// Counts what a checkout has, its history too, but neither what package managers and builds have put there nor what is
+/// to be left out.
+pub(super) fn checkout(left_out: &[PathBuf]) -> impl Filter + use<> {
+    let left_out = left_out.to_vec();
+    move |relative| {
+        let name = relative.file_name().map_or(&b""[..], OsStrExt::as_bytes);
+        let built = relative == Path::new("target");
+        let own = left_out.iter().any(|path| path == relative);
+        !built && !own && name != b"node_modules" && name != b".harness"
+    }
 }
 
 /// Counts what of a checkout decides what is built: its history does not.
-pub(super) fn checked_out(relative: &Path) -> bool {
-    checkout(relative) && relative != Path::new(".git")
+pub(super) fn checked_out(left_out: &[PathBuf]) -> impl Filter + use<> {
+    let counts = checkout(left_out);
+    move |relative| counts(relative) && relative != Path::new(".git")
 }
 
 /// Bytes of a list that a build has left at most.
@@ -85,7 +93,7 @@ pub(super) fn read_left(path: &Path) -> Option<String> {
 }
 
 /// Returns the SHA-256 of a file's or folder's content: names, bytes, targets of links, and who may execute.
-pub(super) fn hash(root: &Path, filter: Filter) -> io::Result<String> {
+pub(super) fn hash(root: &Path, filter: impl Filter) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {
         hash.update((part.len() as u64).to_le_bytes());
@@ -112,7 +120,7 @@ pub(super) fn hash(root: &Path, filter: Filter) -> io::Result<String> {
 }
 
 /// Copies a file to a name of its own, or a folder's content into a folder that exists.
-pub(super) fn copy(from: &Path, to: &Path, filter: Filter) -> io::Result<()> {
+pub(super) fn copy(from: &Path, to: &Path, filter: impl Filter) -> io::Result<()> {
     for relative in entries(from, filter)? {
         let (source, metadata) = look(from, &relative)?;
         let target = place(to, &relative);
@@ -133,7 +141,7 @@ pub(super) fn copy(from: &Path, to: &Path, filter: Filter) -> io::Result<()> {
 /// Lists a folder's entries by their paths inside it, folders before what is in them, in the order of their bytes.
 ///
 /// A root that is no folder is its own only entry, with an empty path. Links are not followed.
-fn entries(root: &Path, filter: Filter) -> io::Result<Vec<PathBuf>> {
+fn entries(root: &Path, filter: impl Filter) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     let mut open = if fs::metadata(root)?.is_dir() {
         vec![PathBuf::new()]
@@ -217,6 +225,26 @@ mod tests {
         }
         symlink("main.rs", dir.path().join("src/link.rs")).unwrap();
         dir
+    }
+
+    #[test]
+    fn a_checkout_has_its_history_and_nothing_that_is_left_out() {
+        let project = project();
+        fs::create_dir(project.path().join("reports")).unwrap();
+        fs::create_dir(project.path().join("src/reports")).unwrap();
+        let names = |found: Vec<PathBuf>| -> Vec<String> {
+            let names = found.iter().filter(|path| path.components().count() == 1);
+            names.map(|path| path.display().to_string()).collect()
+        };
+        let left_out = [PathBuf::from("reports")];
+        let copied = entries(project.path(), checkout(&left_out)).unwrap();
+        assert!(copied.contains(&PathBuf::from("src/reports")));
+        assert_eq!(
+            names(copied),
+            [".cargo", ".env", ".git", "Cargo.toml", "src"]
+        );
+        let decides = entries(project.path(), checked_out(&left_out)).unwrap();
+        assert_eq!(names(decides), [".cargo", ".env", "Cargo.toml", "src"]);
     }
 
     #[test]

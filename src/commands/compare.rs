@@ -108,11 +108,17 @@ async fn side(
     let mut matrix = matrix.clone();
     matrix.source.select = Select::All;
     if is_folder(name) {
-        matrix = of_folder(matrix, name)?;
+        matrix = of_folder(workplace, matrix, name)?;
     } else {
         selected.what.push(name.to_owned());
     }
-    let mut loaded = load(workplace, (matrix, text.to_owned()), &selected).await?;
+    let loaded = load(workplace, (matrix, text.to_owned()), &selected).await;
+    let mut loaded = loaded.map_err(|error| {
+        if Path::new(name).is_dir() && !is_folder(name) {
+            return error.hint(format!("the folder {name} is meant as `./{name}`"));
+        }
+        error
+    })?;
     if is_folder(name) {
         for cell in &mut loaded.expansion.cells {
             let axes = cell.id.strip_prefix(&cell.version.name).unwrap_or("");
@@ -140,7 +146,7 @@ fn is_folder(name: &str) -> bool {
 }
 
 /// Returns the matrix with a folder in place of its source: what is there is copied and built as a checkout would be.
-fn of_folder(mut matrix: Matrix, name: &str) -> Result<Matrix> {
+fn of_folder(workplace: &Workplace, mut matrix: Matrix, name: &str) -> Result<Matrix> {
     let usage = |message: String| Error::new(Kind::Usage, message);
     let buildable = match &matrix.source.kind {
         SourceKind::Git(_) | SourceKind::Url(_) | SourceKind::Path(_) => true,
@@ -182,13 +188,28 @@ fn of_folder(mut matrix: Matrix, name: &str) -> Result<Matrix> {
     }
     matrix.source.kind = SourceKind::Path(Folder {
         dir: PathBuf::from(dir),
-        copied: true,
+        copied: Some(left_out(workplace, &folder)),
     });
     matrix.source.versions = Wanted::Names(vec![own.to_owned()]);
     matrix.source.order = Order::Listed;
     matrix.source.compare = Compare::Previous;
     matrix.includes.clear();
     Ok(matrix)
+}
+
+/// Returns what is in a folder and not of it: what Harness writes, which changes with every comparison, and in a git
+/// worktree the way to the repository, which a build in the copy could change.
+fn left_out(workplace: &Workplace, folder: &Path) -> Vec<PathBuf> {
+    let root = workplace.root.canonicalize();
+    let root = root.unwrap_or_else(|_| workplace.root.clone());
+    let inside = |path: PathBuf| {
+        let path = root.join(path.strip_prefix(&workplace.root).unwrap_or(&path));
+        path.strip_prefix(folder).map(Path::to_owned).ok()
+    };
+    let written = [workplace.cache(), workplace.reports()].into_iter();
+    let link = folder.join(".git").is_file();
+    let link = link.then(|| PathBuf::from(".git"));
+    written.filter_map(inside).chain(link).collect()
 }
 
 /// Puts the cells of both sides into one run, the baseline's first.

@@ -232,8 +232,9 @@ pub struct Url {
 pub struct Folder {
     /// The folder, absolute.
     pub dir: PathBuf,
-    /// Whether a version is built in a copy of its entry, as a checkout is, and not beside it.
-    pub copied: bool,
+    /// Where a version is built in a copy of its entry, as a checkout is, and not beside it: what is left out of the copy,
+    /// by its path inside the entry.
+    pub copied: Option<Vec<PathBuf>>,
 }
 
 /// Servers that run already.

@@ -40,14 +40,12 @@ pub struct Duel {
     pub confirmed: Vec<f64>,
     /// What other methods make of all these sessions.
     pub opinions: Vec<Opinion>,
-    /// Figures of the two alone: name, baseline, candidate.
-    pub figures: Vec<(&'static str, String, String)>,
+    /// Figures of the two alone.
+    pub figures: Vec<Beside>,
     /// Names of the two.
     pub names: (String, String),
     /// Least change worth a flag, as a share.
     pub min_effect: f64,
-    /// The least change that would have been seen with a chance of 80 %, percent.
-    pub detectable_percent: Option<f64>,
     /// Why there is no number: name and gap.
     pub gaps: Vec<(String, Gap)>,
     /// What a reader should know.
@@ -56,6 +54,17 @@ pub struct Duel {
     pub cost: String,
     /// A command that repeats it.
     pub repeat: String,
+}
+
+/// A figure of both, each alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Beside {
+    /// Which, with its unit.
+    pub name: &'static str,
+    /// The baseline's, where it is known.
+    pub baseline: Option<f64>,
+    /// The candidate's, where it is known.
+    pub candidate: Option<f64>,
 }
 
 /// What another method makes of the sessions.
@@ -115,7 +124,6 @@ impl Duel {
             measured: percent(&measured),
             confirmed: percent(&confirmed),
             figures: figures(run, (pair.baseline, pair.candidate)),
-            detectable_percent: comparison.detectable.map(as_percent),
             ..Self::frame(run, judgement, (pair.baseline, pair.candidate))
         }
     }
@@ -144,7 +152,6 @@ impl Duel {
             figures: Vec::new(),
             names: (name(cells.0).to_owned(), name(cells.1).to_owned()),
             min_effect: run.header.rule.min_effect,
-            detectable_percent: None,
             gaps: gaps
                 .map(|(cell, gap)| (name(*cell).to_owned(), gap.clone()))
                 .collect(),
@@ -196,8 +203,13 @@ impl Duel {
                 "alone", names[0], names[1]
             );
         }
-        for (name, before, after) in &self.figures {
-            let _ = writeln!(text, "{name:22}{before:>widest$}  {after:>widest$}");
+        for figure in &self.figures {
+            let [before, after] = figure.in_words();
+            let _ = writeln!(
+                text,
+                "{:22}{before:>widest$}  {after:>widest$}",
+                figure.name
+            );
         }
         for sentence in self.sentences() {
             for line in wrapped(&one_line(&sentence), width) {
@@ -219,8 +231,9 @@ impl Duel {
                 "| alone | {} | {} |\n|---|---:|---:|",
                 names[0], names[1]
             );
-            for (name, before, after) in &self.figures {
-                let _ = writeln!(text, "| {name} | {before} | {after} |");
+            for figure in &self.figures {
+                let [before, after] = figure.in_words();
+                let _ = writeln!(text, "| {} | {before} | {after} |", figure.name);
             }
             text.push('\n');
         }
@@ -236,7 +249,12 @@ impl Duel {
             return format!("{} and {} were not compared.", self.names.0, self.names.1);
         };
         if step.is_flagged() {
-            return format!("{}: {}", step.name(), step.sentence());
+            let word = if step.verdict == Verdict::Regression {
+                "regression"
+            } else {
+                "improvement"
+            };
+            return format!("{}: {word}, {}", step.name(), step.sentence());
         }
         let interval = step.interval_percent.map(percent_range);
         let interval = interval.map_or_else(String::new, |range| format!(" ({range})"));
@@ -277,23 +295,14 @@ impl Duel {
         if !opinions.is_empty() {
             said.push(format!("other methods, at 95 %: {}", opinions.join(", ")));
         }
-        let open = self
-            .step
-            .as_ref()
-            .is_some_and(|step| step.verdict == Verdict::Unknown);
-        if let Some(seen) = self.detectable_percent.filter(|_| open) {
-            said.push(format!(
-                "a change of {seen:.1} % would have been seen in 4 cases of 5"
-            ));
-        }
         for (name, gap) in &self.gaps {
             said.push(format!("{name} has no number: {}", gap.in_one_line()));
             said.extend(
                 gap.log
                     .as_ref()
-                    .map(|log| format!("    log: {}", log.display())),
+                    .map(|log| format!("log: {}", log.display())),
             );
-            said.extend(gap.hint.as_ref().map(|hint| format!("    try: {hint}")));
+            said.extend(gap.hint.as_ref().map(|hint| format!("try: {hint}")));
         }
         said.extend(
             self.warnings
@@ -302,6 +311,14 @@ impl Duel {
         );
         said.push(format!("{}; again: {}", self.cost, self.repeat));
         said
+    }
+}
+
+impl Beside {
+    /// Returns both as text.
+    fn in_words(&self) -> [String; 2] {
+        let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
+        [self.baseline, self.candidate].map(known)
     }
 }
 
@@ -332,13 +349,16 @@ fn opinions(values: &[f64], seed: u64) -> Vec<Opinion> {
 }
 
 /// Returns the figures of two cells side by side.
-fn figures(run: &Run, cells: (usize, usize)) -> Vec<(&'static str, String, String)> {
+fn figures(run: &Run, cells: (usize, usize)) -> Vec<Beside> {
     let of = |cell| Figures::of_solo_trials(run, cell);
     let (Some(before), Some(after)) = (of(cells.0), of(cells.1)) else {
         return Vec::new();
     };
-    let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
-    let row = |name, of: fn(&Figures) -> Option<f64>| (name, known(of(&before)), known(of(&after)));
+    let row = |name, of: fn(&Figures) -> Option<f64>| Beside {
+        name,
+        baseline: of(&before),
+        candidate: of(&after),
+    };
     vec![
         row("answers/s", |figures| Some(figures.fetches_per_second)),
         row("CPU per answer, µs", |figures| figures.cpu_us_per_answer),
@@ -372,7 +392,11 @@ fn cost(run: &Run) -> String {
     let mut parts = vec![count(held(Purpose::Measure, false), "session")];
     parts.extend((confirm > 0).then(|| format!("{confirm} to confirm")));
     parts.push(count(solo, "solo trial"));
-    parts.push(format!("{launches} launches in {seconds:.0} s"));
+    let launches = match launches {
+        1 => "1 launch".to_owned(),
+        many => format!("{many} launches"),
+    };
+    parts.push(format!("{launches} in {seconds:.0} s"));
     parts.push(format!(
         "flagged from {}",
         share(run.header.rule.min_effect)
@@ -397,4 +421,87 @@ fn wrapped(text: &str, width: u16) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::journal::{Built, Summary};
+    use crate::outcome::GapKind;
+    use crate::verdict::fixture::{NOISE, measure, run};
+    use crate::verdict::judge;
+
+    /// Returns what is said of two versions with these rates, the second with this many times the usual noise.
+    fn duels(rates: [f64; 2], times: f64, confirmed: bool) -> Vec<Duel> {
+        let mut run = run(&["1.0.0", "./project"]);
+        let rates = [(0, rates[0]), (1, rates[1])];
+        let noise = NOISE.map(|noise| noise * times);
+        measure(&mut run, Purpose::Measure, &rates, &noise);
+        if confirmed {
+            measure(&mut run, Purpose::Confirm, &rates, &noise);
+        }
+        told(run)
+    }
+
+    /// Returns what is said of a run that has come to its end.
+    fn told(mut run: Run) -> Vec<Duel> {
+        let judgement = judge(&run);
+        run.summary = Some(Summary {
+            ended: Timestamp::UNIX_EPOCH,
+            exit: 0,
+            regressions: 0,
+            compared: judgement.comparisons.len(),
+            gaps: judgement.gaps.len(),
+        });
+        Duel::all(&run, &judgement)
+    }
+
+    /// Returns the screen, which must be one.
+    fn screen(duels: &[Duel]) -> String {
+        let text = Duel::terminal(duels, 80, false);
+        assert!(text.lines().count() <= 24, "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        text
+    }
+
+    #[test]
+    fn a_regression_is_told_on_one_screen() {
+        let duels = duels([8000.0, 7600.0], 1.0, true);
+        insta::assert_snapshot!("regression_terminal", screen(&duels));
+        insta::assert_snapshot!("regression_markdown", Duel::markdown(&duels));
+        let ink = Duel::terminal(&duels, 80, true);
+        assert!(ink.contains(RED) && ink.contains(PLAIN), "{ink}");
+    }
+
+    #[test]
+    fn what_is_not_decided_says_what_could_have_been_seen() {
+        insta::assert_snapshot!(
+            "unknown_terminal",
+            screen(&duels([8000.0, 7900.0], 6.0, false))
+        );
+    }
+
+    #[test]
+    fn one_without_a_number_is_told_with_its_reason_and_log() {
+        let mut run = run(&["1.0.0", "./project"]);
+        let gap = Gap::new(GapKind::Failed, "the step `make` ended with exit code 2")
+            .with_hint(Some("read its log".to_owned()))
+            .with_log("reports/logs/1/build.log");
+        run.builds.insert(1, Built::Gap(gap));
+        measure(&mut run, Purpose::Measure, &[(0, 8000.0)], &[]);
+        insta::assert_snapshot!("gap_terminal", screen(&told(run)));
+    }
+
+    #[test]
+    fn figures_are_numbers_for_a_program() {
+        let told = serde_json::to_value(duels([8000.0, 7600.0], 1.0, true)).unwrap();
+        assert_eq!(told[0]["figures"][0]["baseline"], 8000.0);
+        assert_eq!(told[0]["figures"][0]["candidate"], 7600.0);
+        assert_eq!(told[0]["step"]["verdict"], "regression");
+    }
 }

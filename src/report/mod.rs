@@ -28,7 +28,7 @@ use crate::verdict::{Comparison, Judgement, Level, Verdict};
 use crate::version::{Cell, line};
 
 pub(crate) use boil::sentences as boils;
-pub use compare::{Duel, Opinion};
+pub use compare::{Beside, Duel, Opinion};
 pub use details::Details;
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Kind, Result};
-use crate::matrix::{Installer, Matrix, Npm, SourceKind};
+use crate::matrix::{Folder, Installer, Matrix, Npm, SourceKind};
 use crate::process::{self, Captured, Ended, Spec};
 use crate::version::Version;
 pub(crate) use npm::{Refusal, refusal};
@@ -59,6 +59,8 @@ pub async fn available(matrix: &Matrix, named: &[String], cache: &Path) -> Resul
         SourceKind::Maven(maven) => maven::available(maven, dir).await,
         SourceKind::Git(git) => git::available(git, matrix.source.order, cache).await,
         SourceKind::Url(url) => Ok(Available::named(url.sha256.keys().cloned().collect())),
+        // It is told by its own name, whatever else lies beside it.
+        SourceKind::Path(path) if path.copied.is_some() => Ok(Available::named(named.to_vec())),
         SourceKind::Path(path) => path::names(&path.dir).map(Available::named),
         SourceKind::Attach(attach) => {
             let all = attach.addresses.iter().map(|(name, _)| name.clone());
@@ -103,8 +105,11 @@ pub fn tools_of(matrix: &Matrix) -> Vec<String> {
 }
 
 /// Finds the entry of a path source that a version's name stands for; none if there is no such entry.
-pub fn path_entry(dir: &Path, name: &str) -> Result<Option<PathBuf>> {
-    path::entry(dir, name)
+pub fn path_entry(path: &Folder, name: &str) -> Result<Option<PathBuf>> {
+    match path.copied {
+        Some(_) => Ok(path::folder(&path.dir, name)),
+        None => path::entry(&path.dir, name),
+    }
 }
 
 /// Runs a registry's client and returns what it said; a client that cannot be started is the machine's fault.

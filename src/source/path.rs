@@ -30,6 +30,11 @@ pub(super) fn entry(dir: &Path, name: &str) -> Result<Option<PathBuf>> {
         .map(|(_, path)| path))
 }
 
+/// Finds a folder by its whole name.
+pub(super) fn folder(dir: &Path, name: &str) -> Option<PathBuf> {
+    Some(dir.join(name)).filter(|path| path.is_dir())
+}
+
 /// Lists the entries that are not hidden, each with the version's name.
 fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>> {
     let failed = |error: std::io::Error| {

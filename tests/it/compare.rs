@@ -123,6 +123,8 @@ fn words_that_mean_neither_a_version_nor_a_folder_are_told() {
         "there is no folder ./nowhere",
     );
     wrong(&["v1.0.0", "./git.config"], 129, "it is a file");
+    wrong(&["v1.0.0", "project"], 129, "meant as `./project`");
+    wrong(&["v1.0.0", "v9.0.0"], 128, "does not have v9.0.0");
     wrong(&["server.toml", "v1.0.0"], 129, "is a matrix");
     world.change(
         "server.toml",
@@ -130,4 +132,56 @@ fn words_that_mean_neither_a_version_nor_a_folder_are_told() {
         "[source]\nversions = [\"a\"]\n[source.list]",
     );
     wrong(&["a", "./project"], 129, "`./project` is a folder");
+}
+
+#[test]
+fn two_folders_are_built_from_what_is_in_them_and_neither_is_touched() {
+    let world = project(0);
+    git(
+        &world,
+        &[
+            "-C", "project", "worktree", "add", "--quiet", "../.base", "v1.0.0",
+        ],
+    );
+    world.write("project/turns", "5000\n");
+    // Neither a hidden name nor what lies beside a folder is in the way.
+    world.write("project.txt", "");
+    // A build that could reach the user's repository could change it.
+    world.change(
+        "server.toml",
+        "steps = [",
+        "steps = [{ shell = 'echo made > made; test ! -f .git' }, ",
+    );
+    let folders = [".base", "project"].map(|name| world.path().join(name));
+    let before = folders.each_ref().map(|folder| everything(folder));
+    let ended = compare(&world, &["./.base", "./project", "--format", "json"]).expect(1);
+    let told: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(
+        told[0]["names"],
+        serde_json::json!(["./.base", "./project"])
+    );
+    assert_eq!(told[0]["step"]["verdict"], "regression");
+    assert_eq!(folders.each_ref().map(|folder| everything(folder)), before);
+}
+
+#[test]
+fn a_project_held_against_itself_is_built_once_whatever_harness_writes_there() {
+    let world = project(0);
+    world.write("turns", "0\n");
+    let arguments = [".", ".", "--format", "json", "--sessions", "3"];
+    for _ in 0..2 {
+        let ended = compare(&world, &arguments);
+        assert!(ended.stdout.contains("\". again\""), "{}", ended.stderr);
+    }
+    let journals = everything(&world.path().join("reports/data/server-compare"));
+    let keys = journals.values().flat_map(|journal| {
+        let records = journal.split(|byte| *byte == b'\n');
+        let records = records.filter(|line| !line.is_empty());
+        let records = records.map(|line| serde_json::from_slice(line).unwrap());
+        let builds = records.filter(|record: &serde_json::Value| record["record"] == "build");
+        builds.map(|build| build["artifact"]["key"].as_str().unwrap().to_owned())
+    });
+    let keys: Vec<String> = keys.collect();
+    assert_eq!(keys.len(), 4);
+    assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
 }

@@ -117,7 +117,7 @@ impl Reader<'_> {
             "url" => SourceKind::Url(self.url(wire.url.as_ref()?)?),
             "path" => SourceKind::Path(Folder {
                 dir: dir.join(wire.path.as_ref()?.dir.as_ref()?),
-                copied: false,
+                copied: None,
             }),
             "attach" => SourceKind::Attach(self.attach(wire.attach.as_ref()?)?),
             _ => SourceKind::List(List {
