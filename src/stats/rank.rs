@@ -1,4 +1,4 @@
-//! Wilcoxon's signed-rank test, exact.
+//! Wilcoxon's signed-rank test, counted out or by the normal distribution.
 
 use super::real;
 
@@ -8,7 +8,8 @@ pub(super) const EXACT_BELOW: usize = 60;
 /// Returns the two-sided p of Wilcoxon's signed-rank test that the differences lie around zero.
 ///
 /// Zeros are left out and ties share their mean rank. Below 60 differences the null distribution is counted, ties
-/// included; from there on it is taken as normal. None when no difference is left.
+/// included; from there on it is taken as normal. None when no difference is left. Wilcoxon (1945), as scipy's
+/// `wilcoxon(zero_method="wilcox", correction=False)`, whose exact form leaves ties out.
 pub fn signed_rank_p(differences: &[f64]) -> Option<f64> {
     let mut sizes: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     if sizes.is_empty() || sizes.iter().any(|d| d.is_nan()) {
@@ -107,6 +108,18 @@ mod tests {
     fn six_sessions_of_one_sign_are_the_fewest_that_pass_at_5_percent() {
         assert_close(signed_rank_p(&[1.0; 5]).unwrap(), 0.0625, 1e-14);
         assert_close(signed_rank_p(&[-1.0; 6]).unwrap(), 0.031_25, 1e-14);
+    }
+
+    #[test]
+    fn count_and_normal_form_agree_with_scipy() {
+        // scipy 1.17: wilcoxon, method="exact" of values without ties; "asymptotic" of two zeros and ten values with ties.
+        let values = [1.5, -0.3, 2.2, 0.8, -1.1, 3.0, 0.4, 1.9, -0.6, 2.7];
+        assert_close(signed_rank_p(&values).unwrap(), 0.064_453_125, 1e-13);
+        let tied = [1.0, -1.0, 2.0, -2.0, 3.0, 3.0, 4.0, 5.0, 5.0, 6.0];
+        let ranks = doubled_ranks(&tied);
+        let negative = ranks[1] + ranks[3];
+        let positive = ranks.iter().sum::<usize>() - negative;
+        assert_close(normal(&ranks, positive), 0.021_482_656_547_255_445, 1e-10);
     }
 
     #[test]

@@ -212,6 +212,16 @@ mod tests {
     }
 
     #[test]
+    fn the_noise_of_first_differences_is_hardly_moved_by_steps() {
+        // scipy 1.17: median_abs_deviation of the differences of both signs, scale="normal", / sqrt(2); 1.4826 is rounded.
+        let values = [0.4, -0.7, 0.1, 0.9, -0.3, 0.2, -0.8, 0.2, 1.1, -1.1];
+        assert!((noise(&values) - 1.048_358_082_507_530_5).abs() < 5e-5);
+        let stepped = [values, values.map(|value| value + 100.0)].concat();
+        assert!((noise(&stepped) / noise(&values) - 1.0).abs() < 0.1);
+        assert!(noise(&[1.0]).abs() < 1e-12);
+    }
+
+    #[test]
     fn a_step_a_dip_and_a_single_value_are_told_apart() {
         let mut values = quiet();
         for value in &mut values[10..14] {

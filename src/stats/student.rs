@@ -63,7 +63,10 @@ impl TTest {
         (self.mean - half, self.mean + half)
     }
 
-    /// Returns whether the interval at `alpha` lies inside ± `margin`: two one-sided tests, each at half of `alpha`.
+    /// Returns whether the interval at `alpha` lies inside ± `margin`.
+    ///
+    /// That is TOST, the two one-sided tests of Schuirmann (1987): both that the mean is above −margin and that it is below
+    /// margin are shown, each at half of `alpha`.
     pub fn within(&self, alpha: f64, margin: f64) -> bool {
         let (low, high) = self.interval(alpha);
         -margin <= low && high <= margin
@@ -146,6 +149,19 @@ mod tests {
             let u: f64 = 1.0 - alpha;
             let two = u * (2.0 / (1.0 - u * u)).sqrt();
             assert_close(quantile(alpha, 2.0), two, 1e-9);
+        }
+    }
+
+    #[test]
+    fn within_is_two_one_sided_tests() {
+        // scipy 1.17: the greater p of ttest_1samp(d, -margin, alternative="greater") and (d, margin, alternative="less").
+        let test = paired(&differences()).unwrap();
+        for (margin, p) in [
+            (0.03, 0.003_531_077_618_580_079),
+            (0.025, 0.128_438_115_395_611_6),
+        ] {
+            assert!(test.within(2.0 * p * (1.0 + 1e-9), margin));
+            assert!(!test.within(2.0 * p * (1.0 - 1e-9), margin));
         }
     }
 

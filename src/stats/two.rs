@@ -7,7 +7,8 @@ use super::{TTest, mean, real, sd, sorted};
 /// Up to so many pairs of values the distribution of the rank sum is counted out; beyond, the normal one is close enough.
 const COUNTED: usize = 400;
 
-/// Tests whether two samples have the same mean, whatever their variances (Welch); none where one has fewer than two
+/// Tests whether two samples have the same mean, whatever their variances, with the degrees of freedom of Welch (1947) and
+/// Satterthwaite (1946), as scipy's `ttest_ind(equal_var=False)`; none where one has fewer than two
 /// values. The mean is right − left, and the standard error that of the difference.
 pub fn welch(left: &[f64], right: &[f64]) -> Option<TTest> {
     let share = |values: &[f64]| Some(sd(values)?.powi(2) / real(values.len()));
@@ -22,7 +23,8 @@ pub fn welch(left: &[f64], right: &[f64]) -> Option<TTest> {
 
 /// Returns the two-sided p of the Mann–Whitney test; none where a sample is empty.
 ///
-/// Exact for small samples without ties; otherwise by the normal distribution, with the corrections for ties and continuity.
+/// Exact for small samples without ties, by the recurrence of Mann and Whitney (1947); otherwise by the normal distribution,
+/// with the corrections for ties and continuity, as scipy's `mannwhitneyu`.
 pub fn mann_whitney_p(left: &[f64], right: &[f64]) -> Option<f64> {
     if left.is_empty() || right.is_empty() {
         return None;
@@ -84,7 +86,7 @@ fn approximate(pairs: usize, ties: &[usize], doubled: usize) -> f64 {
     2.0 * Normal::standard().sf(off / sd)
 }
 
-/// Returns Benjamini and Hochberg's adjusted p values, in the order given: of those at most alpha, a share of alpha is false
+/// Returns Benjamini and Hochberg's (1995) adjusted p values, as R's `p.adjust(method = "BH")`, in the order given: of those at most alpha, a share of alpha is false
 /// on average, also where the tests depend on each other positively.
 pub fn benjamini_hochberg(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -131,6 +133,40 @@ mod tests {
     }
 
     #[test]
+    fn counts_and_ties_agree_with_scipy_whichever_sample_is_longer() {
+        // scipy 1.17: mannwhitneyu, method="exact", then "asymptotic"; printed to 16 digits.
+        let (few, more) = ([1.1, 3.2, 0.4], [2.5, 4.4, 5.1, 6.0, 7.3]);
+        for (left, right) in [(&few[..], &more[..]), (&more, &few)] {
+            assert_close(
+                mann_whitney_p(left, right).unwrap(),
+                0.071_428_571_428_571_42,
+                1e-13,
+            );
+        }
+        let left = [1.0, 2.0, 2.0, 3.0, 5.0, 5.0, 7.0, 8.0];
+        let right = [2.0, 4.0, 5.0, 6.0, 8.0, 9.0, 9.0, 10.0, 11.0];
+        assert_close(
+            mann_whitney_p(&left, &right).unwrap(),
+            0.052_818_400_770_548_85,
+            1e-10,
+        );
+    }
+
+    #[test]
+    fn welch_of_unlike_sizes_agrees_with_scipy() {
+        // scipy 1.17: ttest_ind(right, left, equal_var=False), with its df and confidence_interval(). The
+        // incomplete beta function of statrs is good to 5e-9 here.
+        let (left, right) = ([1.0, 2.0, 4.0, 8.0], [3.0, 3.5, 9.0, 12.0, 15.0, 2.0]);
+        let test = welch(&left, &right).unwrap();
+        assert_close(test.t, 1.363_072_063_779_337_7, 1e-12);
+        assert_close(test.freedom, 7.934_736_854_413_432, 1e-12);
+        assert_close(test.p, 0.210_279_185_166_305_02, 1e-8);
+        let (low, high) = test.interval(0.05);
+        assert_close(low, -2.545_381_324_839_351_8, 1e-7);
+        assert_close(high, 9.878_714_658_172_687, 1e-7);
+    }
+
+    #[test]
     fn many_values_and_ties_are_approximate() {
         let left: Vec<f64> = (0..30).map(f64::from).collect();
         let right: Vec<f64> = left.iter().map(|value| value + 3.5).collect();
@@ -148,5 +184,24 @@ mod tests {
             assert_close(got, wanted, 1e-12);
         }
         assert!(benjamini_hochberg(&[]).is_empty());
+        // scipy 1.17: false_discovery_control(ps), of values in no order.
+        let values = [
+            0.074, 0.001, 0.205, 0.039, 0.008, 0.042, 0.216, 0.041, 0.06, 0.212,
+        ];
+        let wanted = [
+            0.105_714_285_714,
+            0.01,
+            0.216,
+            0.084,
+            0.04,
+            0.084,
+            0.216,
+            0.084,
+            0.1,
+            0.216,
+        ];
+        for (got, wanted) in std::iter::zip(benjamini_hochberg(&values), wanted) {
+            assert_close(got, wanted, 1e-11);
+        }
     }
 }
