@@ -10,6 +10,8 @@ tries=${1:-10}
 shift || true
 [ $# -gt 0 ] || set -- node/idle node/loaded compiled/idle compiled/loaded
 cargo build --locked --release --quiet
+busy=
+trap '[ -z "$busy" ] || kill "$busy" 2> /dev/null || true' EXIT
 for seed in $(seq "$tries"); do
   for what in "$@"; do
     server=${what%/*} condition=${what#*/} folder=target/real/$what/$seed
@@ -26,6 +28,7 @@ for seed in $(seq "$tries"); do
     target/release/harness run "benches/real/$server.toml" --project "$folder/harness.toml" --fresh --seed "$seed" \
       > "$folder/out" 2> "$folder/err" || code=$?
     [ -z "$busy" ] || { kill "$busy" && wait "$busy" || true; }
+    busy=
     case $code in 0 | 1 | 125) ;; *) cat "$folder/err" >&2; exit 1 ;; esac
     touch "$folder/done"
     echo "$what seed $seed: $(tail -1 "$folder/err")"

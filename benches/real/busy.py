@@ -15,7 +15,7 @@ def bursts(cpu, seed, end, parent):
     chance = random.Random(seed * 1000 + cpu)
     while time.monotonic() < end and os.getppid() == parent:
         stop = min(end, time.monotonic() + chance.expovariate(1 / ON))
-        while time.monotonic() < stop:
+        while time.monotonic() < stop and os.getppid() == parent:
             sum(range(10_000))
         time.sleep(min(chance.expovariate(1 / OFF), max(0.0, end - time.monotonic())))
 
