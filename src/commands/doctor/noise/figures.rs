@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::matrix::{Design, Rule};
+use super::curve::{Curve, curves};
+use crate::matrix::{Design, Rule, Sessions};
 use crate::stats::{self, Power};
 
 /// The chance with which a change is to be seen.
@@ -65,6 +66,10 @@ pub(super) struct Noise {
     pub(super) designs: Vec<DesignNoise>,
     /// The design that sees a change of 2 % soonest; none if no one can.
     pub(super) recommended: Option<Design>,
+    /// The design of the matrix.
+    pub(super) design: Design,
+    /// What is seen with it in runs that end pairs when they are decided.
+    pub(super) curves: Vec<Curve>,
 }
 
 /// The noise of one design. Percents are of log ratios.
@@ -89,17 +94,19 @@ pub(super) struct Cost {
 }
 
 impl Noise {
-    /// Works it out; none if some design has too few pairs to say anything.
+    /// Works it out for so many versions; none if some design has too few pairs to say anything.
     pub(super) fn new(
         (title, version): (String, String),
         pairs: &[Pairs],
         rule: &Rule,
+        (sessions, versions): (&Sessions, usize),
     ) -> Option<Self> {
         let designs: Option<Vec<DesignNoise>> = pairs
             .iter()
             .map(|pairs| DesignNoise::new(pairs, rule))
             .collect();
         let designs = designs?;
+        let own = designs.iter().find(|it| it.design == sessions.design);
         Some(Self {
             title,
             version,
@@ -107,6 +114,8 @@ impl Noise {
             power: POWER,
             confirmed: rule.confirm,
             recommended: recommended(&designs),
+            design: sessions.design,
+            curves: own.map_or_else(Vec::new, |own| curves(own, rule, (sessions, versions))),
             designs,
         })
     }
@@ -173,6 +182,8 @@ fn cost(change: f64, (sd, seconds): (f64, f64), rule: &Rule) -> Cost {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
 
     pub(in super::super) const RULE: Rule = Rule {
@@ -180,6 +191,15 @@ pub(super) mod tests {
         min_effect: 0.01,
         same_within: 0.02,
         confirm: true,
+    };
+
+    pub(in super::super) const SESSIONS: Sessions = Sessions {
+        count: 12,
+        least: 4,
+        group: 4,
+        solo: 3,
+        design: Design::Race,
+        slice: std::time::Duration::from_millis(20),
     };
 
     /// Makes pairs with that spread, each taking so long.
@@ -191,7 +211,13 @@ pub(super) mod tests {
         pairs
     }
 
-    pub(in super::super) fn noise() -> Noise {
+    /// Returns the same noise to all tests, as its curves take long.
+    pub(in super::super) fn noise() -> &'static Noise {
+        static NOISE: LazyLock<Noise> = LazyLock::new(some);
+        &NOISE
+    }
+
+    fn some() -> Noise {
         let mut solo = pairs(Design::Solo, 0.12, 12.0);
         solo.add(&[1000.0], 12.0);
         let all = [
@@ -199,7 +225,13 @@ pub(super) mod tests {
             pairs(Design::Slices, 0.01, 9.0),
             solo,
         ];
-        Noise::new(("a title".to_owned(), "1.0".to_owned()), &all, &RULE).unwrap()
+        Noise::new(
+            ("a title".to_owned(), "1.0".to_owned()),
+            &all,
+            &RULE,
+            (&SESSIONS, 10),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -228,6 +260,6 @@ pub(super) mod tests {
         let mut few = Pairs::of(Design::Race);
         (0..2).for_each(|_| few.add(&[1.0, 1.1], 1.0));
         let names = ("a title".to_owned(), "1.0".to_owned());
-        assert!(Noise::new(names, &[few], &RULE).is_none());
+        assert!(Noise::new(names, &[few], &RULE, (&SESSIONS, 10)).is_none());
     }
 }

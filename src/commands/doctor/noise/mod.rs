@@ -1,5 +1,6 @@
 //! `harness doctor --noise`: how much two launches of the same artifact differ here, and what seeing a change costs.
 
+mod curve;
 mod figures;
 mod text;
 mod trials;
@@ -68,6 +69,7 @@ async fn measured(
 ) -> Result<Noise> {
     needs(&loaded)?;
     let (title, rule) = (loaded.matrix.title.clone(), loaded.matrix.verdict);
+    let sessions = loaded.matrix.sessions;
     let cpus = host::cpu_plan(loaded.matrix.start.cpus.clone(), None)?;
     let names: Vec<String> = loaded
         .expansion
@@ -75,12 +77,14 @@ async fn measured(
         .iter()
         .map(|cell| cell.id.clone())
         .collect();
+    let versions = names.len();
     twice(&mut loaded);
     let run = format!("noise-{}", host::now().strftime("%Y%m%dT%H%M%SZ"));
     let bench = Live::new(workplace, loaded, cpus, &run)?;
     let mut trials = Trials::new(&bench, names, progress).await?;
     trials.hold(pairs).await?;
-    Noise::new((title, trials.version()), &trials.differences(), &rule).ok_or_else(|| {
+    let names = (title, trials.version());
+    Noise::new(names, &trials.differences(), &rule, (&sessions, versions)).ok_or_else(|| {
         Error::new(
             Kind::Machine,
             "too few launches could be measured to tell the noise",
