@@ -7,6 +7,9 @@ use super::{mean, real, sd};
 /// From this many degrees of freedom on, t is taken as normal: the two differ by less than a part in 100,000.
 const NORMAL_FROM: f64 = 1e7;
 
+/// The least level that a quantile is found for.
+const FAINTEST: f64 = 1e-12;
+
 /// What a paired t test found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TTest {
@@ -36,7 +39,7 @@ pub fn paired(differences: &[f64]) -> Option<TTest> {
 
 impl TTest {
     /// Tests a mean against zero.
-    pub(crate) fn new(mean: f64, sd: f64, count: usize, freedom: f64) -> Self {
+    pub(super) fn new(mean: f64, sd: f64, count: usize, freedom: f64) -> Self {
         let t = if mean == 0.0 {
             0.0
         } else {
@@ -95,14 +98,17 @@ fn upper_tail(t: f64, freedom: f64) -> f64 {
 /// Returns the value that |t| exceeds with chance `alpha`; infinite without degrees of freedom or when `alpha` is not
 /// between 0 and 1.
 ///
-/// The quantile of statrs is good to about three digits far out, so it is only where Newton's method begins.
+/// The quantile of statrs is good to about three digits far out, so it is only where Newton's method begins. A level below
+/// 1e-12 is taken as that: statrs cannot go much farther out, and the first of very many looks asks for less. Where Newton's
+/// method fails (one degree of freedom, below 1e-7) it is infinite: nothing is concluded.
 pub fn quantile(alpha: f64, freedom: f64) -> f64 {
     if freedom.is_nan() || freedom <= 0.0 || !(alpha > 0.0 && alpha < 1.0) {
         return f64::INFINITY;
     }
+    let tail = alpha.max(FAINTEST) / 2.0;
     match StudentsT::new(0.0, 1.0, freedom) {
-        Ok(distribution) if freedom < NORMAL_FROM => refined(alpha / 2.0, &distribution),
-        Ok(_) | Err(_) => refined(alpha / 2.0, &Normal::standard()),
+        Ok(distribution) if freedom < NORMAL_FROM => refined(tail, &distribution),
+        Ok(_) | Err(_) => refined(tail, &Normal::standard()),
     }
 }
 
@@ -113,13 +119,20 @@ where
 {
     let mut value = -distribution.inverse_cdf(tail);
     for _ in 0..8 {
+        if !value.is_finite() {
+            break;
+        }
         let step = (distribution.sf(value) - tail) / distribution.pdf(value);
         value += step;
         if step.abs() <= 1e-14 * value.abs() {
             break;
         }
     }
-    value
+    if value.is_finite() {
+        value
+    } else {
+        f64::INFINITY
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +191,20 @@ mod tests {
         assert_eq!(paired(&[0.5]), None);
         assert!(quantile(0.05, 0.0).is_infinite());
         assert!(quantile(0.0, 5.0).is_infinite());
+    }
+
+    #[test]
+    fn the_first_of_very_many_looks_may_have_next_to_no_level() {
+        for exponent in 8..=300 {
+            let level = 10.0_f64.powi(-exponent);
+            for freedom in [1.0, 2.0, 3.0, 5.0, 8.5, 30.0, 200.0, 1e8] {
+                let found = quantile(level, freedom);
+                assert!(
+                    found > quantile(1e-7, freedom) && (found.is_finite() || freedom < 2.0),
+                    "{level} {freedom} {found}"
+                );
+            }
+        }
     }
 
     proptest! {

@@ -42,7 +42,7 @@ fn averages(values: &[f64]) -> Vec<f64> {
 }
 
 /// Returns the greatest k for which a rank sum of at most k has chance `level` ÷ 2 at most; none if not even 0 has.
-fn from_the_side(count: usize, level: f64) -> Option<usize> {
+pub(super) fn from_the_side(count: usize, level: f64) -> Option<usize> {
     if count >= EXACT_BELOW {
         return approximate(count, level);
     }

@@ -80,6 +80,12 @@ fn the_noise_is_that_of_the_newest_version_that_builds_in_each_design() {
             "2 % is less than the least change worth a flag"
         );
     }
+    let curves = noise["curves"].as_array().unwrap();
+    assert_eq!(curves.len(), 1, "the matrix has one pair");
+    let rows = curves[0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 5);
+    assert_eq!(rows[4]["cells"].as_array().unwrap().len(), 3);
+    assert_eq!(curves[0]["reach"].as_array().unwrap().len(), 5);
     assert!(!world.path().join("reports").exists(), "it is no run");
 }
 

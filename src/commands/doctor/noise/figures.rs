@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::curve::{Curve, Setting, Smallest, curve, smallest};
+use super::curve::{Curve, curves};
 use crate::matrix::{Design, Rule, Sessions};
 use crate::stats::{self, Power};
 
@@ -66,12 +66,10 @@ pub(super) struct Noise {
     pub(super) designs: Vec<DesignNoise>,
     /// The design that sees a change of 2 % soonest; none if no one can.
     pub(super) recommended: Option<Design>,
-    /// What it takes in that design, for one pair and for all of the matrix; empty without one.
+    /// The design of the matrix.
+    pub(super) design: Design,
+    /// What is seen with it in runs that end pairs when they are decided.
     pub(super) curves: Vec<Curve>,
-    /// What one pair shows in a few times in that design.
-    pub(super) smallest: Vec<Smallest>,
-    /// Sessions before the first look at a pair, and at the last.
-    pub(super) looks: (u32, u32),
 }
 
 /// The noise of one design. Percents are of log ratios.
@@ -96,39 +94,28 @@ pub(super) struct Cost {
 }
 
 impl Noise {
-    /// Works it out; none if some design has too few pairs to say anything.
+    /// Works it out for so many versions; none if some design has too few pairs to say anything.
     pub(super) fn new(
         (title, version): (String, String),
         pairs: &[Pairs],
-        (rule, sessions, of_matrix): (&Rule, &Sessions, usize),
+        rule: &Rule,
+        (sessions, versions): (&Sessions, usize),
     ) -> Option<Self> {
         let designs: Option<Vec<DesignNoise>> = pairs
             .iter()
             .map(|pairs| DesignNoise::new(pairs, rule))
             .collect();
         let designs = designs?;
-        let recommended = recommended(&designs);
-        let chosen = designs.iter().find(|one| Some(one.design) == recommended);
-        let setting = chosen.map(|design| Setting {
-            sd: design.sd_percent / 100.0,
-            seconds: design.seconds_per_pair,
-            sessions,
-            rule,
-        });
-        let mut counts = vec![1, of_matrix.max(1)];
-        counts.dedup();
-        let curves =
-            setting.map(|setting| counts.iter().map(|pairs| curve(&setting, *pairs)).collect());
+        let own = designs.iter().find(|it| it.design == sessions.design);
         Some(Self {
             title,
             version,
             alpha: rule.alpha,
             power: POWER,
             confirmed: rule.confirm,
-            recommended,
-            curves: curves.unwrap_or_default(),
-            smallest: setting.as_ref().map(smallest).unwrap_or_default(),
-            looks: (sessions.least.min(sessions.count), sessions.count),
+            recommended: recommended(&designs),
+            design: sessions.design,
+            curves: own.map_or_else(Vec::new, |own| curves(own, rule, (sessions, versions))),
             designs,
         })
     }
@@ -197,7 +184,6 @@ fn cost(change: f64, (sd, seconds): (f64, f64), rule: &Rule) -> Cost {
 pub(super) mod tests {
     use std::sync::LazyLock;
 
-    use super::super::curve::tests::SESSIONS;
     use super::*;
 
     pub(in super::super) const RULE: Rule = Rule {
@@ -205,6 +191,15 @@ pub(super) mod tests {
         min_effect: 0.01,
         same_within: 0.02,
         confirm: true,
+    };
+
+    pub(in super::super) const SESSIONS: Sessions = Sessions {
+        count: 12,
+        least: 4,
+        group: 4,
+        solo: 3,
+        design: Design::Race,
+        slice: std::time::Duration::from_millis(20),
     };
 
     /// Makes pairs with that spread, each taking so long.
@@ -216,13 +211,13 @@ pub(super) mod tests {
         pairs
     }
 
-    /// Returns one noise for all tests: what is simulated in it takes its time.
+    /// Returns the same noise to all tests, as its curves take long.
     pub(in super::super) fn noise() -> &'static Noise {
-        static NOISE: LazyLock<Noise> = LazyLock::new(made);
+        static NOISE: LazyLock<Noise> = LazyLock::new(some);
         &NOISE
     }
 
-    fn made() -> Noise {
+    fn some() -> Noise {
         let mut solo = pairs(Design::Solo, 0.12, 12.0);
         solo.add(&[1000.0], 12.0);
         let all = [
@@ -233,7 +228,8 @@ pub(super) mod tests {
         Noise::new(
             ("a title".to_owned(), "1.0".to_owned()),
             &all,
-            (&RULE, &SESSIONS, 9),
+            &RULE,
+            (&SESSIONS, 10),
         )
         .unwrap()
     }
@@ -264,6 +260,6 @@ pub(super) mod tests {
         let mut few = Pairs::of(Design::Race);
         (0..2).for_each(|_| few.add(&[1.0, 1.1], 1.0));
         let names = ("a title".to_owned(), "1.0".to_owned());
-        assert!(Noise::new(names, &[few], (&RULE, &SESSIONS, 1)).is_none());
+        assert!(Noise::new(names, &[few], &RULE, (&SESSIONS, 10)).is_none());
     }
 }

@@ -69,7 +69,7 @@ async fn measured(
 ) -> Result<Noise> {
     needs(&loaded)?;
     let (title, rule) = (loaded.matrix.title.clone(), loaded.matrix.verdict);
-    let (sessions, of_matrix) = (loaded.matrix.sessions, loaded.expansion.cells.len() - 1);
+    let sessions = loaded.matrix.sessions;
     let cpus = host::cpu_plan(loaded.matrix.start.cpus.clone(), None)?;
     let names: Vec<String> = loaded
         .expansion
@@ -77,13 +77,14 @@ async fn measured(
         .iter()
         .map(|cell| cell.id.clone())
         .collect();
+    let versions = names.len();
     twice(&mut loaded);
     let run = format!("noise-{}", host::now().strftime("%Y%m%dT%H%M%SZ"));
     let bench = Live::new(workplace, loaded, cpus, &run)?;
     let mut trials = Trials::new(&bench, names, progress).await?;
     trials.hold(pairs).await?;
-    let judged = (&rule, &sessions, of_matrix);
-    Noise::new((title, trials.version()), &trials.differences(), judged).ok_or_else(|| {
+    let names = (title, trials.version());
+    Noise::new(names, &trials.differences(), &rule, (&sessions, versions)).ok_or_else(|| {
         Error::new(
             Kind::Machine,
             "too few launches could be measured to tell the noise",

@@ -1,11 +1,13 @@
 //! The noise of a machine, for a person. Pure.
 
-use super::curve::{CHANCES, Seen};
+use super::curve::{Cell, Curve, Reach, Row};
 use super::figures::{Cost, DesignNoise, Noise};
 use crate::matrix::Design;
 
 /// Columns on each side of the zero line.
 const HALF: i32 = 20;
+/// Columns of the longest bar.
+const BAR: f64 = 30.0;
 
 pub(super) fn text(noise: &Noise) -> String {
     let mut lines = vec![
@@ -18,65 +20,17 @@ pub(super) fn text(noise: &Noise) -> String {
     lines.extend(plots(&noise.designs));
     lines.push(String::new());
     lines.extend(conclusion(noise));
-    lines.extend(power_curve(noise));
-    lines.join("\n")
-}
-
-/// Says which change is seen, with what certainty, in how many minutes.
-fn power_curve(noise: &Noise) -> Vec<String> {
-    let mut lines = Vec::new();
-    for curve in &noise.curves {
+    if !noise.curves.is_empty() {
+        lines.extend(
+            noise
+                .curves
+                .iter()
+                .flat_map(|curve| curve_lines(curve, noise.design)),
+        );
         lines.push(String::new());
-        lines.push(match curve.pairs {
-            1 => "One pair, as in `compare`: minutes (sessions) until a change is seen, with a chance of".to_owned(),
-            pairs => format!("All {pairs} pairs of this matrix: minutes (sessions of each) until a change of one is seen"),
-        });
-        let chances = CHANCES.map(|chance| format!("{:>16}", format!("{:.0} %", chance * 100.0)));
-        lines.push(format!("{:10}{}", "slower by", chances.concat()));
-        lines.extend(curve.changes.iter().map(seen));
+        lines.extend(legend(noise));
     }
-    if noise.curves.is_empty() {
-        return lines;
-    }
-    let (least, most) = noise.looks;
-    lines.push(format!(
-        "Simulated with this spread and the rule of `run`, which looks after {least} to {most} sessions; `-`: not by then."
-    ));
-    lines.push(String::new());
-    lines.push("Smallest change of one pair that is seen with a chance of 80 % in".to_owned());
-    let changes = noise.smallest.iter().filter_map(|one| one.change_percent);
-    let greatest = changes.fold(0.0, f64::max);
-    lines.extend(noise.smallest.iter().map(|one| {
-        let change = one.change_percent.map_or_else(
-            || "too short to decide anything".to_owned(),
-            |change| format!("{change:>5.1} %  {}", bar(change / greatest)),
-        );
-        format!("{:>6} min  {change}", Trimmed(one.minutes).to_string())
-    }));
-    lines
-}
-
-fn seen(seen: &Seen) -> String {
-    let needed = seen.needed.iter().map(|needed| {
-        let text = needed.map_or_else(
-            || "-".to_owned(),
-            |needed| format!("{:.1} min ({})", needed.minutes, needed.sessions),
-        );
-        format!("{text:>16}")
-    });
-    let change = format!("{} %", Trimmed(seen.change_percent));
-    format!("{change:>9} {}", needed.collect::<String>())
-}
-
-/// Draws a share of the widest bar.
-fn bar(part: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between 0 and 40"
-    )]
-    let columns = (part.clamp(0.0, 1.0) * 40.0).round() as usize;
-    "█".repeat(columns)
+    lines.join("\n")
 }
 
 fn heading(noise: &Noise) -> String {
@@ -196,6 +150,104 @@ fn conclusion(noise: &Noise) -> Vec<String> {
             "Recommended here: a quieter machine. No design can see 2 % in 999 sessions.".to_owned()
         }
     });
+    lines
+}
+
+/// Returns the table and the picture of a curve.
+fn curve_lines(curve: &Curve, design: Design) -> Vec<String> {
+    let whose = match curve.pairs {
+        1 => "One pair, as in `harness compare`".to_owned(),
+        pairs => format!("All {pairs} pairs of the matrix"),
+    };
+    let mut lines = vec![
+        String::new(),
+        format!(
+            "{whose}: {}, level {:.2} %, a session of each takes {:.1} s",
+            name(design),
+            curve.level * 100.0,
+            curve.seconds_per_round
+        ),
+        curve_heading(curve),
+    ];
+    lines.extend(curve.rows.iter().map(curve_row));
+    let greatest = |reach: &Reach| reach.change_percent.unwrap_or(0.0);
+    let greatest = curve.reach.iter().map(greatest).fold(0.0, f64::max);
+    lines.push(String::new());
+    lines.extend(curve.reach.iter().map(|reach| reach_line(reach, greatest)));
+    lines
+}
+
+fn curve_heading(curve: &Curve) -> String {
+    let cells = curve.rows.first().map_or(&[][..], |row| &row.cells);
+    let certainty = |cell: &Cell| {
+        let text = format!("with {:.0} %", cell.certainty_percent);
+        format!("  {text:<32}")
+    };
+    let cells: Vec<String> = cells.iter().map(certainty).collect();
+    format!("change{}", cells.concat()).trim_end().to_owned()
+}
+
+fn curve_row(row: &Row) -> String {
+    let cells: Vec<String> = row.cells.iter().map(cell).collect();
+    let cells = cells.concat();
+    let text = format!("{:>4.0} %{cells}", row.change_percent);
+    text.trim_end().to_owned()
+}
+
+fn cell(cell: &Cell) -> String {
+    let (Some(sessions), Some(mean), Some(minutes)) =
+        (cell.sessions, cell.mean_sessions, cell.minutes)
+    else {
+        return format!("  {:<32}", "-");
+    };
+    let (low, high) = cell.minutes_interval;
+    let (low, high) = (or_none(low, 1), or_none(high, 1));
+    let text = format!("{sessions} ({mean:.1})");
+    format!(
+        "  {text:<11} {:<20}",
+        format!("{minutes:.1} min ({low} to {high})")
+    )
+}
+
+/// Writes a number, or a dash where there is none.
+fn or_none(number: Option<f64>, decimals: usize) -> String {
+    number.map_or_else(|| "-".to_owned(), |number| format!("{number:.decimals$}"))
+}
+
+/// Says which change is seen in some time, with a bar as long as it is great.
+fn reach_line(reach: &Reach, greatest: f64) -> String {
+    let minutes = reach.minutes;
+    let Some(change) = reach.change_percent else {
+        return format!("in {minutes:>2} min  nothing");
+    };
+    let (low, high) = reach.change_interval_percent;
+    let (low, high) = (or_none(low, 1), or_none(high, 1));
+    let range = format!("{change:.1} % ({low} to {high})");
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and 30"
+    )]
+    let columns = (change / greatest * BAR).round() as usize;
+    let bar = "#".repeat(columns);
+    format!("in {minutes:>2} min  {range:<21} {bar}")
+}
+
+fn legend(noise: &Noise) -> Vec<String> {
+    let mut lines = vec![
+        "Above, by simulated runs: the `sessions.count` that sees a change of one pair, with such a chance (sessions on".to_owned(),
+        "average, as a run ends a pair that is decided), and what these take at most, with 90 % of certainty about the noise.".to_owned(),
+        "Below each table: the smallest change that is seen with 80 % in so many minutes. Pairs are looked at again and again,".to_owned(),
+        "as runs do. What many pairs tell of each other's noise is left out, so it may take less; builds and solo trials come on top.".to_owned(),
+    ];
+    if noise.curves.iter().any(|curve| {
+        curve
+            .rows
+            .iter()
+            .any(|row| row.cells.iter().any(|cell| cell.sessions.is_none()))
+    }) {
+        lines.push("`-`: more than 300 sessions, or never: a change of no more than `min_effect` is flagged half the time at most.".to_owned());
+    }
     lines
 }
 
