@@ -81,7 +81,23 @@ pub struct Judged {
 ///
 /// What one look has decided no later one changes. With [`Looks::once`] this is Holm's correction of plain tests.
 pub fn decide(evidence: &[Evidence], rule: &Rule, looks: Looks) -> Vec<Judged> {
-    let mut course = Course::new(evidence, rule, looks);
+    decide_with(evidence, rule, looks, &mut Spending::default())
+}
+
+/// Judges as [`decide`] does, and keeps what it worked out for the next run.
+pub fn decide_with(
+    evidence: &[Evidence],
+    rule: &Rule,
+    looks: Looks,
+    spending: &mut Spending,
+) -> Vec<Judged> {
+    let mut course = Course {
+        evidence,
+        rule,
+        looks,
+        places: vec![Place::default(); evidence.len()],
+        spending,
+    };
     while let Some(due) = course.due() {
         course.look(&due);
     }
@@ -91,6 +107,16 @@ pub fn decide(evidence: &[Evidence], rule: &Rule, looks: Looks) -> Vec<Judged> {
     }
     course.conclude()
 }
+
+/// Levels of looks that were worked out before. They depend on no measurement, and take long to integrate.
+#[derive(Debug, Clone, Default)]
+pub struct Spending {
+    levels: BTreeMap<Spent, f64>,
+}
+
+/// The looks held, whether the last of these is the last there is, how many sessions that would have at most, and the
+/// bits of the level that all looks share.
+type Spent = (Vec<usize>, bool, usize, u64);
 
 /// How far a pair has come by one metric.
 #[derive(Debug, Clone, Default)]
@@ -121,21 +147,10 @@ struct Course<'run> {
     rule: &'run Rule,
     looks: Looks,
     places: Vec<Place>,
-    /// Levels by the looks held, whether the last of these is the last there is, and the number of pairs that share alpha.
-    levels: BTreeMap<(Vec<usize>, bool, usize), f64>,
+    spending: &'run mut Spending,
 }
 
 impl<'run> Course<'run> {
-    fn new(evidence: &'run [Evidence], rule: &'run Rule, looks: Looks) -> Self {
-        Self {
-            evidence,
-            rule,
-            looks,
-            places: vec![Place::default(); evidence.len()],
-            levels: BTreeMap::new(),
-        }
-    }
-
     /// Returns the looks that are due now; none while one of the pairs to be looked at has too few sessions.
     fn due(&mut self) -> Option<Vec<Due>> {
         loop {
@@ -324,8 +339,13 @@ impl<'run> Course<'run> {
         if before.is_empty() && here.ended {
             return alpha;
         }
-        let key = (here.seen.clone(), here.ended, among);
-        *self.levels.entry(key).or_insert_with(|| {
+        let key = (
+            here.seen.clone(),
+            here.ended,
+            self.looks.most,
+            alpha.to_bits(),
+        );
+        *self.spending.levels.entry(key).or_insert_with(|| {
             let at = |&seen: &usize| Look {
                 seen: real(seen),
                 time: real(seen) / most,
