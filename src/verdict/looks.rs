@@ -1,6 +1,5 @@
 //! Looks: pairs are judged while a run goes on, and one that is decided gets no more sessions. Pure.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::judge::{CONFIRM_SESSIONS, Standard, Standing};
@@ -62,8 +61,6 @@ pub struct Judged {
     pub at_most: usize,
     /// Fresh sessions that are to confirm it, those already held included; 0 where nothing is flagged.
     pub fresh: usize,
-    /// Sessions that the last look at it has seen.
-    pub seen: usize,
 }
 
 /// Judges all pairs of a run together, each by one metric or several.
@@ -84,7 +81,23 @@ pub struct Judged {
 ///
 /// What one look has decided no later one changes. With [`Looks::once`] this is Holm's correction of plain tests.
 pub fn decide(evidence: &[Evidence], rule: &Rule, looks: Looks) -> Vec<Judged> {
-    let mut course = Course::new(evidence, rule, looks);
+    decide_with(evidence, rule, looks, &mut Spending::default())
+}
+
+/// Judges as [`decide`] does, and keeps what it worked out for the next run.
+pub fn decide_with(
+    evidence: &[Evidence],
+    rule: &Rule,
+    looks: Looks,
+    spending: &mut Spending,
+) -> Vec<Judged> {
+    let mut course = Course {
+        evidence,
+        rule,
+        looks,
+        places: vec![Place::default(); evidence.len()],
+        spending,
+    };
     while let Some(due) = course.due() {
         course.look(&due);
     }
@@ -94,6 +107,16 @@ pub fn decide(evidence: &[Evidence], rule: &Rule, looks: Looks) -> Vec<Judged> {
     }
     course.conclude()
 }
+
+/// Levels of looks that were worked out before. They depend on no measurement, and take long to integrate.
+#[derive(Debug, Clone, Default)]
+pub struct Spending {
+    levels: BTreeMap<Spent, f64>,
+}
+
+/// The looks held, whether the last of these is the last there is, how many sessions that would have at most, and the
+/// bits of the level that all looks share.
+type Spent = (Vec<usize>, bool, usize, u64);
 
 /// How far a pair has come by one metric.
 #[derive(Debug, Clone, Default)]
@@ -124,41 +147,10 @@ struct Course<'run> {
     rule: &'run Rule,
     looks: Looks,
     places: Vec<Place>,
-}
-
-/// Levels by the looks held, whether the last of these is the last there is, the most sessions and the bits of alpha.
-type Levels = BTreeMap<(Vec<usize>, bool, usize, u64), f64>;
-
-thread_local! {
-    /// Whoever judges a thousand runs, in a simulation, asks for the same few levels again and again.
-    static KNOWN: RefCell<Levels> = const { RefCell::new(BTreeMap::new()) };
-}
-
-/// Returns the level of the last of some looks, of at most so many sessions, where alpha is spent over all.
-fn level(seen: &[usize], ended: bool, (most, alpha): (usize, f64)) -> f64 {
-    let last = seen.len() - 1;
-    let look = |(place, &seen): (usize, &usize)| Look {
-        seen: real(seen),
-        time: if ended && place == last {
-            1.0
-        } else {
-            real(seen) / real(most)
-        },
-    };
-    let looks: Vec<Look> = seen.iter().enumerate().map(look).collect();
-    bounds(&looks, alpha).last().copied().map_or(0.0, level_of)
+    spending: &'run mut Spending,
 }
 
 impl<'run> Course<'run> {
-    fn new(evidence: &'run [Evidence], rule: &'run Rule, looks: Looks) -> Self {
-        Self {
-            evidence,
-            rule,
-            looks,
-            places: vec![Place::default(); evidence.len()],
-        }
-    }
-
     /// Returns the looks that are due now; none while one of the pairs to be looked at has too few sessions.
     fn due(&mut self) -> Option<Vec<Due>> {
         loop {
@@ -338,10 +330,13 @@ impl<'run> Course<'run> {
     }
 
     /// Returns the level of the last look at a pair, where so many share alpha.
-    fn level(&self, place: usize, among: usize) -> f64 {
+    fn level(&mut self, place: usize, among: usize) -> f64 {
         let here = &self.places[place];
-        let alpha = self.rule.alpha / real(among);
-        if here.seen.is_empty() || (here.seen.len() == 1 && here.ended) {
+        let (most, alpha) = (real(self.looks.most), self.rule.alpha / real(among));
+        let [before @ .., last] = here.seen.as_slice() else {
+            return alpha;
+        };
+        if before.is_empty() && here.ended {
             return alpha;
         }
         let key = (
@@ -350,10 +345,17 @@ impl<'run> Course<'run> {
             self.looks.most,
             alpha.to_bits(),
         );
-        KNOWN.with_borrow_mut(|known| {
-            *known
-                .entry(key)
-                .or_insert_with(|| level(&here.seen, here.ended, (self.looks.most, alpha)))
+        *self.spending.levels.entry(key).or_insert_with(|| {
+            let at = |&seen: &usize| Look {
+                seen: real(seen),
+                time: real(seen) / most,
+            };
+            let mut looks: Vec<Look> = before.iter().map(at).collect();
+            looks.push(Look {
+                time: if here.ended { 1.0 } else { at(last).time },
+                ..at(last)
+            });
+            bounds(&looks, alpha).last().copied().map_or(0.0, level_of)
         })
     }
 
@@ -366,13 +368,11 @@ impl<'run> Course<'run> {
             .map(|place| {
                 let at_most = self.at_most(place);
                 let wanted = self.wanted(place).min(at_most);
-                let seen = self.seen(place);
                 let said = self.said(place, &shown);
                 Judged {
                     wanted: if waiting { wanted } else { 0 },
                     at_most: if waiting { at_most } else { 0 },
                     fresh: self.fresh(place, &said),
-                    seen,
                     comparison: said.comparison,
                 }
             })

@@ -26,7 +26,7 @@ pub use boil::{Boil, boils};
 pub use evidence::Evidence;
 pub(crate) use evidence::cpu_per_answer;
 pub use judge::{conclude, evidence, judge, so_far};
-pub use looks::{Judged, Looks, decide};
+pub use looks::{Judged, Looks, Spending, decide, decide_with};
 
 use serde::{Deserialize, Serialize};
 

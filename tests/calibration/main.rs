@@ -7,6 +7,7 @@ mod published;
 mod suite;
 mod tools;
 
+use suite::looking;
 use suite::pairs::Tool;
 use suite::rows::{self, Row, Target};
 use suite::series::Watch;
@@ -54,7 +55,26 @@ fn intervals_hold_the_true_effect() {
 
 #[test]
 fn looking_often_raises_no_more_alarms_and_ends_clear_cases_early() {
-    hold(&rows::looks(RUNS));
+    hold(&looking::alarms(RUNS, &[10]));
+    hold(&looking::clear_cases(RUNS));
+    hold(&looking::alarms_of_two_metrics(RUNS));
+    hold(&looking::alarms_worth_a_flag(RUNS));
+}
+
+#[test]
+fn runs_that_look_find_steps_and_hold_few_sessions_of_great_ones() {
+    hold(&looking::steps_found(RUNS));
+    let costs = looking::costs(RUNS);
+    print!("{}", table::costs(&costs));
+    let [none, small, great] = &costs[..] else {
+        panic!("{costs:?}");
+    };
+    assert!(great.sessions < small.sessions && none.fresh < great.fresh);
+}
+
+#[test]
+fn intervals_of_pairs_that_stopped_early_hold_the_true_effect() {
+    hold(&looking::intervals_that_hold(RUNS));
 }
 
 #[test]

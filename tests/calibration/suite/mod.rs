@@ -5,6 +5,7 @@
 
 pub(crate) mod asv;
 pub(crate) mod bound;
+pub(crate) mod looking;
 pub(crate) mod noise;
 pub(crate) mod pairs;
 pub(crate) mod rank;

@@ -2,7 +2,7 @@
 
 use harness::matrix::Rule;
 use harness::stats::suspects;
-use harness::verdict::{Comparison, Evidence, Looks, Verdict, decide};
+use harness::verdict::{Comparison, Evidence};
 
 use super::bound::Share;
 use super::noise::{Noise, Plan, Random};
@@ -51,7 +51,7 @@ pub(crate) const NOISES: [(Noise, f64); 7] = [
 pub(crate) const SIZES: [(usize, usize); 4] = [(10, 8), (10, 12), (30, 8), (30, 12)];
 
 /// The effects whose interval is looked at, and those that must be found.
-const EFFECTS: [f64; 5] = [0.0, 0.01, 0.02, 0.03, 0.05];
+pub(crate) const EFFECTS: [f64; 5] = [0.0, 0.01, 0.02, 0.03, 0.05];
 
 /// A1: runs of equal versions with any flag, whatever its size.
 pub(crate) fn alarms(runs: usize, sizes: &[(usize, usize)]) -> Vec<Row> {
@@ -138,7 +138,7 @@ fn reported(plan: &Plan, confirm: bool, random: &mut Random) -> Vec<Comparison> 
 }
 
 /// A run of ten versions, eight sessions, sd 1 %, the fifth pair slower by a share.
-fn step(noise: Noise, slower: f64) -> Plan {
+pub(crate) fn step(noise: Noise, slower: f64) -> Plan {
     let mut plan = Plan {
         sd: 0.01,
         ..Plan::null(noise, 10, 8)
@@ -243,70 +243,6 @@ pub(crate) fn tools(runs: usize) -> Vec<(String, Vec<Share>)> {
         add(what, &|tool| power(tool, noise, slower, runs));
     }
     table
-}
-
-/// Sessions of each pair at most in runs that are looked at while they go on.
-const MOST: usize = 12;
-
-/// S1: runs that are looked at after 4, 6, 8, 10 and 12 sessions.
-pub(crate) fn looks(runs: usize) -> Vec<Row> {
-    let rule = Rule {
-        min_effect: 0.0,
-        ..RULE
-    };
-    let mut rows = Vec::new();
-    for (noise, most) in [
-        (Noise::Normal, 0.05),
-        (Noise::Student(3), 0.05),
-        (Noise::Spikes(3.0, 30.0), 0.05),
-        (Noise::Graded, 0.06),
-    ] {
-        let plan = Plan::null(noise, 10, MOST);
-        let mut random = Random::new(6);
-        let alarm = || looked(&plan, &rule, &mut random).iter().any(is_flag);
-        rows.push(Row {
-            line: "S1",
-            what: format!("any false alarm at any look, 10 versions, {}", noise.name()),
-            target: Target::AtMost(most),
-            found: Share::count(runs, alarm),
-        });
-    }
-    for sds in [5.0, 2.0] {
-        let plan = Plan {
-            sessions: MOST,
-            ..step(Noise::Normal, 0.01 * sds)
-        };
-        let mut random = Random::new(7);
-        let second = |one: &Comparison| one.sessions <= 6 && one.verdict == Verdict::Regression;
-        rows.push(Row {
-            line: "S1",
-            what: format!("{sds} sd slower found by the second look"),
-            target: if sds < 5.0 {
-                Target::Shown
-            } else {
-                Target::AtLeast(0.9)
-            },
-            found: Share::count(runs, || second(&looked(&plan, &RULE, &mut random)[4])),
-        });
-    }
-    rows
-}
-
-/// Simulates a run and looks at it.
-fn looked(plan: &Plan, rule: &Rule, random: &mut Random) -> Vec<Comparison> {
-    let pairs: Vec<Evidence> = plan
-        .differences(random)
-        .into_iter()
-        .enumerate()
-        .map(evidence)
-        .collect();
-    let looks = Looks {
-        least: 4,
-        most: plan.sessions,
-        over: true,
-    };
-    let judged = decide(&pairs, rule, looks).into_iter();
-    judged.map(|one| one.comparison).collect()
 }
 
 /// Values of a series.

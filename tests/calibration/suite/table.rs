@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::bound::Share;
+use super::looking::Cost;
 use super::rows::{Row, Target};
 
 /// Returns the table of what the product reaches.
@@ -47,6 +48,19 @@ pub(crate) fn beside(names: &[&str], rows: &[(String, Vec<Share>)]) -> String {
     for (what, shares) in rows {
         let cells: Vec<String> = shares.iter().map(|share| percent(share.value())).collect();
         let _unfailing = writeln!(text, "| {what} | {} |", cells.join(" | "));
+    }
+    text
+}
+
+/// Returns a table of what runs that look hold of a pair.
+pub(crate) fn costs(rows: &[Cost]) -> String {
+    let mut text = "| pair | sessions | fresh ones to confirm |\n|---|---|---|\n".to_owned();
+    for row in rows {
+        let _unfailing = writeln!(
+            text,
+            "| {} | {:.1} | {:.1} |",
+            row.what, row.sessions, row.fresh
+        );
     }
     text
 }
