@@ -62,7 +62,7 @@ pub fn next(run: &Run, held: &[Held]) -> Option<SessionPlan> {
     let state = Progress::new(run, held);
     [
         state.solo_trials(),
-        state.races(|held| held.wanted),
+        state.filled(state.races(|held| held.wanted)),
         state.confirmations(),
         state.confirmations_alone(),
     ]
@@ -389,6 +389,28 @@ impl<'run> Progress<'run> {
         )
     }
 
+    /// Adds pairs that wait for others to groups that have room: the session takes no longer for them.
+    fn filled(&self, mut groups: Vec<Task>) -> Vec<Task> {
+        let size = self.run.header.sessions.group.max(2);
+        let waiting = |held: &&Held| held.wanted == 0 && held.at_most > 0;
+        let racing = |cell: usize| self.racing.contains(&cell);
+        for held in self.held.iter().filter(waiting) {
+            let cells = [held.pair.baseline, held.pair.candidate];
+            let more = |group: &Task| -> Vec<usize> {
+                let new = cells.iter().filter(|cell| !group.cells.contains(cell));
+                new.copied().collect()
+            };
+            let fits = |group: &&mut Task| group.cells.len() + more(group).len() <= size;
+            let nearest = groups.iter_mut().filter(fits);
+            let nearest = nearest.min_by_key(|group| more(group).len());
+            if let Some(group) = nearest.filter(|_| cells.into_iter().all(racing)) {
+                let more = more(group);
+                group.cells.extend(more);
+            }
+        }
+        groups
+    }
+
     /// Returns the fresh sessions still wanted of flagged pairs: races as before, flagged neighbours in one group, or
     /// solo trials in that design.
     fn confirmations(&self) -> Vec<Task> {
@@ -568,6 +590,27 @@ mod tests {
             .collect();
         // One group, eight races: the second trials are due at a third of eight, the last at two thirds.
         assert_eq!(designs, "ssssrrrssssrrrssssrr");
+    }
+
+    #[test]
+    fn pairs_that_wait_for_others_fill_the_groups_that_have_room() {
+        let mut run = run(6);
+        run.header.sessions.least = 4;
+        finish(&mut run, &[], &mut |_| None);
+        let cells = |wanted: &[usize]| {
+            let held = |baseline: usize| Held {
+                wanted: if wanted.contains(&baseline) { 2 } else { 0 },
+                at_most: 4,
+                ..Held::new(pair(baseline, baseline + 1))
+            };
+            let held: Vec<Held> = (0..5).map(held).collect();
+            let mut cells = next(&run, &held).unwrap().cells;
+            cells.sort_unstable();
+            cells
+        };
+        // The next neighbour and the one after it have room beside the pair that is wanted.
+        assert_eq!(cells(&[1]), [0, 1, 2, 3]);
+        assert_eq!(cells(&[4]), [0, 1, 4, 5]);
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Progress {
         if self.bar.is_none() {
             let left = pipeline::sessions_left(run).saturating_sub(1);
             line(&format!(
-                "session {}  {}  ({left} to go, {})",
+                "session {}  {}  (at most {left} to go, {})",
                 session.index + 1,
                 rates(session, run),
                 self.time_left(left)

@@ -8,6 +8,7 @@
 mod world;
 
 mod attach;
+mod budget;
 mod builds;
 mod cells;
 mod compare;
