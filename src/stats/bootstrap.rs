@@ -36,7 +36,9 @@ pub fn bca(
     let acceleration = acceleration(values, statistic)?;
     let end = |chance: f64| {
         let z = bias + normal.inverse_cdf(chance);
-        quantile(&drawn, normal.cdf(bias + z / (1.0 - acceleration * z)))
+        // Beyond its pole the correction means nothing.
+        let slope = Some(1.0 - acceleration * z).filter(|slope| *slope > 0.0)?;
+        quantile(&drawn, normal.cdf(bias + z / slope))
     };
     Some((end(level / 2.0)?, end(1.0 - level / 2.0)?))
 }

@@ -9,14 +9,23 @@ const COUNTED: usize = 400;
 
 /// Tests whether two samples have the same mean, whatever their variances, with the degrees of freedom of Welch (1947) and
 /// Satterthwaite (1946), as scipy's `ttest_ind(equal_var=False)`; none where one has fewer than two
-/// values. The mean is right − left, and the standard error that of the difference.
+/// values, or one that is no finite number. The mean is right − left, the count that of both, and the standard error that of
+/// the difference.
 pub fn welch(left: &[f64], right: &[f64]) -> Option<TTest> {
+    if !left.iter().chain(right).all(|value| value.is_finite()) {
+        return None;
+    }
     let share = |values: &[f64]| Some(sd(values)?.powi(2) / real(values.len()));
     let (first, second) = (share(left)?, share(right)?);
     let both = first + second;
-    let freedom = both.powi(2)
-        / (first.powi(2) / real(left.len() - 1) + second.powi(2) / real(right.len() - 1));
     let count = left.len() + right.len();
+    let freedom = if both > 0.0 {
+        both.powi(2)
+            / (first.powi(2) / real(left.len() - 1) + second.powi(2) / real(right.len() - 1))
+    } else {
+        // Neither varies: then they differ or not, without any doubt.
+        real(count - 2)
+    };
     let sd = (both * real(count)).sqrt();
     Some(TTest::new(mean(right)? - mean(left)?, sd, count, freedom))
 }
@@ -26,7 +35,8 @@ pub fn welch(left: &[f64], right: &[f64]) -> Option<TTest> {
 /// Exact for small samples without ties, by the recurrence of Mann and Whitney (1947); otherwise by the normal distribution,
 /// with the corrections for ties and continuity, as scipy's `mannwhitneyu`.
 pub fn mann_whitney_p(left: &[f64], right: &[f64]) -> Option<f64> {
-    if left.is_empty() || right.is_empty() {
+    let no_number = left.iter().chain(right).any(|value| value.is_nan());
+    if left.is_empty() || right.is_empty() || no_number {
         return None;
     }
     let all = sorted(&[left, right].concat());
@@ -164,6 +174,15 @@ mod tests {
         let (low, high) = test.interval(0.05);
         assert_close(low, -2.545_381_324_839_351_8, 1e-7);
         assert_close(high, 9.878_714_658_172_687, 1e-7);
+    }
+
+    #[test]
+    fn what_does_not_vary_is_in_no_doubt_and_what_is_no_number_says_nothing() {
+        let p = |left: &[f64], right: &[f64]| welch(left, right).map(|test| test.p);
+        assert_eq!(p(&[1.0, 1.0], &[2.0, 2.0]), Some(0.0));
+        assert_eq!(p(&[1.0, 1.0], &[1.0, 1.0]), Some(1.0));
+        assert_eq!(p(&[1.0, f64::NAN], &[1.0, 2.0]), None);
+        assert_eq!(mann_whitney_p(&[1.0, f64::NAN], &[1.0, 2.0]), None);
     }
 
     #[test]
