@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::terminal::{GREEN, PLAIN, RED, YELLOW};
 use super::words::{
     as_percent, count, is_better_smaller, number, one_line, percent_range, share, signed_percent,
 };
@@ -19,11 +20,6 @@ const RESAMPLES: usize = 2000;
 
 /// Chance that a second opinion's interval misses the truth.
 const LEVEL: f64 = 0.05;
-
-const RED: &str = "\u{1b}[31m";
-const GREEN: &str = "\u{1b}[32m";
-const YELLOW: &str = "\u{1b}[33m";
-const PLAIN: &str = "\u{1b}[0m";
 
 /// What is said of two versions, before it is text.
 #[derive(Debug, Clone, PartialEq, Serialize)]

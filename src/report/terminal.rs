@@ -10,10 +10,10 @@ use crate::verdict::Verdict;
 /// Below this many columns the bars are left out.
 const WIDTH_FOR_BARS: u16 = 100;
 
-const RED: &str = "\u{1b}[31m";
-const GREEN: &str = "\u{1b}[32m";
-const YELLOW: &str = "\u{1b}[33m";
-const PLAIN: &str = "\u{1b}[0m";
+pub(super) const RED: &str = "\u{1b}[31m";
+pub(super) const GREEN: &str = "\u{1b}[32m";
+pub(super) const YELLOW: &str = "\u{1b}[33m";
+pub(super) const PLAIN: &str = "\u{1b}[0m";
 
 /// Returns the summary: title, counts, a table with every version in its place, the flagged steps
 /// and the gaps.

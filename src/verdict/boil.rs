@@ -178,17 +178,10 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
 
-    use super::super::fixture::NOISE;
+    use super::super::fixture::{NOISE, RULE};
     use super::*;
     use crate::stats::Family;
     use crate::version::Pair;
-
-    const RULE: Rule = Rule {
-        alpha: 0.05,
-        min_effect: 0.01,
-        same_within: 0.02,
-        confirm: true,
-    };
 
     /// Sessions of each pair.
     const SESSIONS: usize = 8;

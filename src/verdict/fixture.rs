@@ -14,6 +14,14 @@ use crate::matrix::{Check, Compare, Design, Manner, Metric, Rule, Sessions, Stop
 use crate::outcome::{Artifact, Gap, Latency, LoadFigures, Resources, Sample, Spread};
 use crate::version::{Cell, Order, Version};
 
+/// The thresholds as they are where a matrix names none.
+pub(crate) const RULE: Rule = Rule {
+    alpha: 0.05,
+    min_effect: 0.01,
+    same_within: 0.02,
+    confirm: true,
+};
+
 /// Makes a run in which every cell was built and nothing measured yet.
 pub(crate) fn run(names: &[&str]) -> Run {
     let cell = |name: &&str| Cell {
@@ -83,12 +91,7 @@ fn header(cells: Vec<Cell>) -> Header {
             design: Design::Race,
             slice: Duration::from_millis(20),
         },
-        rule: Rule {
-            alpha: 0.05,
-            min_effect: 0.01,
-            same_within: 0.02,
-            confirm: true,
-        },
+        rule: RULE,
         metrics: vec![Metric::Throughput],
         machine: machine(),
         cpus: CpuPlan {

@@ -440,16 +440,9 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::NOISE;
+    use super::super::fixture::{NOISE, RULE};
     use super::super::tests::evidence;
     use super::*;
-
-    const RULE: Rule = Rule {
-        alpha: 0.05,
-        min_effect: 0.01,
-        same_within: 0.02,
-        confirm: true,
-    };
 
     const LOOKS: Looks = Looks {
         least: 4,
