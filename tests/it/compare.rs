@@ -86,7 +86,8 @@ fn the_work_tree_is_held_against_a_tag_as_it_is() {
     let ended = compare(&world, &["v1.0.0", "./project"]).expect(1);
     let first = ended.stdout.lines().nth(1).unwrap().to_owned();
     assert!(first.starts_with("1.0.0 → ./project: "), "{first}");
-    assert!(first.contains("fewer answers per second"), "{first}");
+    // Which of the two numbers tells it first depends on how quiet the machine is.
+    assert!(first.contains("fewer answers per "), "{first}");
     assert!(ended.stdout.lines().count() <= 24, "{}", ended.stdout);
     assert!(ended.stdout.contains("by ranks"), "{}", ended.stdout);
     assert_eq!(everything(&world.path().join("project")), before);
