@@ -58,7 +58,11 @@ pub(crate) fn runs(table: &str, header: &Header) -> BTreeMap<Name, Run> {
             panic!("{line}");
         };
         let name = (server.to_owned(), condition.to_owned(), number(seed));
-        let run = runs.entry(name).or_insert_with(|| Run::new(header.clone()));
+        let run = runs.entry(name).or_insert_with(|| {
+            let mut header = header.clone();
+            header.sessions.count = sessions_at_most(condition);
+            Run::new(header)
+        });
         let index: u32 = number(cells[3]);
         if run.sessions.last().is_none_or(|last| last.index != index) {
             run.sessions.push(session(&cells));
@@ -69,6 +73,15 @@ pub(crate) fn runs(table: &str, header: &Header) -> BTreeMap<Name, Run> {
         }
     }
     runs
+}
+
+/// Returns how many sessions `benches/real.sh` gives a pair at most.
+fn sessions_at_most(condition: &str) -> u32 {
+    match condition {
+        "idle" => 12,
+        "loaded" => 36,
+        other => panic!("no condition {other}"),
+    }
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> T {
