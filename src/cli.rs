@@ -45,13 +45,17 @@ pub enum Verb {
     List(ListArgs),
     /// Parse and expand matrices, and explain why each version is in or out.
     Check(CheckArgs),
+    /// Measure what is new, and the last few again with it; say something only when there is something to say.
+    Nightly(NightlyArgs),
     /// Make the report again from a journal.
     Report(ReportArgs),
+    /// Show all runs and nights to a browser on this machine.
+    Serve(ServeArgs),
     /// Hold all runs of a matrix against each other: what the machine did, and what each version did.
     History(HistoryArgs),
     /// Show the build or server log of a cell, or the figures of its loads.
     Log(LogArgs),
-    /// Accept a known gap, so that it is no news; without a cell, list those that are accepted.
+    /// Accept a known gap or regression, so that it is no news; without a cell, list those that are accepted.
     Ack(AckArgs),
     /// Bound the cache of builds and logs by size and age.
     Clean(CleanArgs),
@@ -113,6 +117,31 @@ pub enum Format {
     /// Markdown.
     #[value(alias = "markdown")]
     Md,
+}
+
+/// How a report that is made again is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ReportFormat {
+    /// For a person at a terminal.
+    Human,
+    /// For a program.
+    Json,
+    /// Markdown.
+    #[default]
+    #[value(alias = "markdown")]
+    Md,
+    /// One HTML file, which needs nothing beside it.
+    Html,
+}
+
+impl From<Format> for ReportFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Human => Self::Human,
+            Format::Json => Self::Json,
+            Format::Md => Self::Md,
+        }
+    }
 }
 
 /// Arguments of `run`.
@@ -187,6 +216,48 @@ pub struct CompareArgs {
     pub format: Format,
 }
 
+/// Arguments of `nightly`.
+#[derive(Debug, Clone, Args)]
+pub struct NightlyArgs {
+    /// Matrix files; those of harness.toml by default.
+    #[arg(value_name = "MATRIX")]
+    pub matrices: Vec<PathBuf>,
+    /// How many of the versions that were measured before are measured again.
+    #[arg(long, value_name = "K", default_value_t = 3)]
+    pub again: usize,
+    /// New versions of one night at most, the newest first; the others wait for another night.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
+    pub new: usize,
+    /// End after this time, builds included, as in `2h`; what is not reached waits for another night.
+    #[arg(long, value_name = "TIME", value_parser = crate::matrix::duration)]
+    pub budget: Option<std::time::Duration>,
+    /// A program that is run when there is news, with the path of the report; the news is in `HARNESS_NEWS`.
+    #[arg(long, value_name = "PROGRAM")]
+    pub notify: Option<PathBuf>,
+    /// An address that the news is posted to, as JSON with a `text`.
+    #[arg(long, value_name = "URL")]
+    pub webhook: Option<String>,
+    /// End with 125 where there is such news.
+    #[arg(long, value_enum, value_name = "NEWS")]
+    pub fail_on: Option<FailOn>,
+    /// Reports of so many nights are kept, and builds that were used in so many days; journals are never deleted.
+    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub keep: u32,
+    /// Few and short sessions.
+    #[arg(long)]
+    pub quick: bool,
+    /// Seed of every random order; chosen and written down when not given.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+/// What else than a regression ends a night badly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A version that has no number, and was not known to have none.
+    NewGap,
+}
+
 /// Arguments of `build`.
 #[derive(Debug, Clone, Args)]
 pub struct BuildArgs {
@@ -239,11 +310,19 @@ pub struct ReportArgs {
     #[arg(value_name = "JOURNAL|MATRIX")]
     pub of: Option<PathBuf>,
     /// How the report is written to stdout.
-    #[arg(long, value_enum, default_value_t = Format::Md)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ReportFormat,
     /// Write it to this file instead.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Clone, Args)]
+pub struct ServeArgs {
+    /// The port on localhost; 0 for a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 8044)]
+    pub port: u16,
 }
 
 /// Arguments of `history`.
@@ -304,7 +383,7 @@ pub enum LogOf {
 /// Arguments of `ack`.
 #[derive(Debug, Clone, Args)]
 pub struct AckArgs {
-    /// The cells whose gaps are accepted as they were in the newest run, as `list` shows them.
+    /// The cells whose gaps, or steps down, are accepted as they were in the newest run, as `list` shows them.
     #[arg(value_name = "CELL")]
     pub cells: Vec<String>,
     /// The matrix; the first of harness.toml by default.

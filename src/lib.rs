@@ -30,10 +30,12 @@ pub mod journal;
 pub mod stats;
 pub mod verdict;
 pub mod history;
+pub mod nightly;
 pub mod report;
 // The machine and the person in front of it.
 pub mod process;
 pub mod host;
 pub mod progress;
+pub mod notify;
 // A server whose cost is known, to try all of it by.
 pub mod known;

@@ -23,6 +23,8 @@ pub fn line(text: &str) {
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// Whether nothing is said where there is no terminal.
+    quiet: bool,
     begun: Duration,
     done: u64,
     building: Vec<usize>,
@@ -42,6 +44,7 @@ impl Progress {
         }
         Self {
             bar,
+            quiet: false,
             begun: host::monotonic(),
             done: 0,
             building: Vec::new(),
@@ -49,11 +52,25 @@ impl Progress {
         }
     }
 
+    /// Begins for a job that nobody watches: without a terminal nothing is said, for what is said becomes mail.
+    pub fn quiet() -> Self {
+        Self {
+            quiet: true,
+            ..Self::new()
+        }
+    }
+
     /// Says something that stays on the screen.
     pub fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| line(text)),
-            None => line(text),
+            None => self.plain(text),
+        }
+    }
+
+    fn plain(&self, text: &str) {
+        if !self.quiet {
+            line(text);
         }
     }
 
@@ -61,7 +78,7 @@ impl Progress {
     pub fn doing(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(text.to_owned()),
-            None => line(text),
+            None => self.plain(text),
         }
     }
 
@@ -135,7 +152,7 @@ impl Progress {
         }
         if self.bar.is_none() {
             let left = pipeline::sessions_left(run).saturating_sub(1);
-            line(&format!(
+            self.plain(&format!(
                 "session {}  {}  (at most {left} to go, {})",
                 session.index + 1,
                 rates(session, run),

@@ -15,7 +15,34 @@ use crate::workplace::Workplace;
 
 pub(super) fn run(workplace: &Workplace, arguments: &HistoryArgs) -> Result<Exit> {
     let (matrix, names) = asked(&arguments.what)?;
-    let (matrix, name) = report::matrix_of(workplace, matrix.as_deref())?;
+    let of = report::matrix_of(workplace, matrix.as_deref())?;
+    let history = history(workplace, of, &names, arguments)?;
+    print(&match arguments.format {
+        Format::Human => history.terminal(),
+        Format::Json => history.json().unwrap_or_default(),
+        Format::Md => history.markdown(),
+    })?;
+    Ok(exit_of(&history))
+}
+
+/// Returns the history of all runs of a matrix.
+pub(super) fn of_all(workplace: &Workplace, name: &str) -> Result<History> {
+    let arguments = HistoryArgs {
+        what: Vec::new(),
+        since: None,
+        last: None,
+        format: Format::Human,
+    };
+    let file = PathBuf::from(format!("{name}.toml"));
+    history(workplace, (file, name.to_owned()), &[], &arguments)
+}
+
+fn history(
+    workplace: &Workplace,
+    (matrix, name): (PathBuf, String),
+    names: &[String],
+    arguments: &HistoryArgs,
+) -> Result<History> {
     let folder = workplace.journals(&name);
     let journals = journal::list(&folder);
     if journals.is_empty() {
@@ -25,15 +52,10 @@ pub(super) fn run(workplace: &Workplace, arguments: &HistoryArgs) -> Result<Exit
     let Some((newest, judgement)) = &found.newest else {
         return Err(found.nothing(&name, &matrix));
     };
-    let cells = cells(&found.nights, &names)?;
+    let cells = cells(&found.nights, names)?;
     let mut history = History::new(&newest.header, found.nights, &cells, found.left_out);
     history.boils = boils(newest, judgement);
-    print(&match arguments.format {
-        Format::Human => history.terminal(),
-        Format::Json => history.json().unwrap_or_default(),
-        Format::Md => history.markdown(),
-    })?;
-    Ok(exit_of(&history))
+    Ok(history)
 }
 
 fn exit_of(history: &History) -> Exit {

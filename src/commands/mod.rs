@@ -26,9 +26,11 @@ mod doctor;
 mod history;
 mod list;
 mod log;
+mod nightly;
 mod past;
 mod report;
 mod run;
+mod serve;
 
 /// Runs the verb that was asked for.
 pub async fn run(cli: Cli) -> Result<Exit> {
@@ -40,7 +42,9 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Build(arguments) => build::run(&workplace?, &arguments).await,
         Verb::List(arguments) => list::run(&workplace?, &arguments).await,
         Verb::Check(arguments) => check::run(&workplace?, &arguments).await,
+        Verb::Serve(arguments) => serve::run(workplace?, &arguments).await,
         Verb::History(arguments) => history::run(&workplace?, &arguments),
+        Verb::Nightly(arguments) => Box::pin(nightly::run(&workplace?, &arguments)).await,
         Verb::Report(arguments) => report::run(&workplace?, &arguments),
         Verb::Log(arguments) => log::run(&workplace?, &arguments),
         Verb::Ack(arguments) => ack::run(&workplace?, &arguments),
@@ -225,6 +229,17 @@ fn axis_value(text: &str) -> Result<(String, String)> {
             )
             .hint("--only body=buffer")
         })
+}
+
+/// Gives each cell a twin behind all of them: two launches of one artifact are two cells of a session.
+fn twice(loaded: &mut Loaded) {
+    let mut twins = loaded.expansion.cells.clone();
+    for twin in &mut twins {
+        twin.id.push_str(" again");
+    }
+    loaded.expansion.cells.extend(twins);
+    let variants: Vec<Arc<Matrix>> = loaded.variants.clone();
+    loaded.variants.extend(variants);
 }
 
 /// Writes data to stdout. A reader that has gone away is no error; a full disk is.

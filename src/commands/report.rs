@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::past::Known;
 use super::print;
-use crate::cli::{Format, ReportArgs};
+use crate::cli::{Format, ReportArgs, ReportFormat};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::journal;
@@ -20,23 +20,39 @@ pub(super) fn run(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit>
     let known = Known::before(workplace, &run)?;
     let report = Report::new(&run, &judgement, &known.past());
     match &arguments.output {
-        Some(file) => workplace::write(file, &rendered(&report, arguments.format))?,
-        None => show(&report, arguments.format)?,
+        Some(file) => {
+            let root = way(&workplace.root, file);
+            workplace::write(file, &rendered(&report, arguments.format, &root))?;
+        }
+        None => print(&rendered(&report, arguments.format, ""))?,
     }
     Ok(super::run::exit_of(&judgement))
 }
 
 /// Writes a report to stdout.
 pub(super) fn show(report: &Report, format: Format) -> Result<()> {
-    print(&rendered(report, format))
+    print(&rendered(report, format.into(), ""))
 }
 
-fn rendered(report: &Report, format: Format) -> String {
+/// Returns the report as text; `root` is the way from where it is written to the project's folder.
+fn rendered(report: &Report, format: ReportFormat, root: &str) -> String {
     match format {
-        Format::Human => report.terminal(width(), colour()),
-        Format::Json => report.json().unwrap_or_default(),
-        Format::Md => report.markdown(),
+        ReportFormat::Human => report.terminal(width(), colour()),
+        ReportFormat::Json => report.json().unwrap_or_default(),
+        ReportFormat::Md => report.markdown(),
+        ReportFormat::Html => report.html(root),
     }
+}
+
+/// Returns the way from a file's folder to the project's, as a relative address; nothing where there is none.
+fn way(root: &Path, file: &Path) -> String {
+    let file = std::path::absolute(file).unwrap_or_default();
+    let below = file
+        .parent()
+        .and_then(|folder| folder.strip_prefix(root).ok());
+    below.map_or_else(String::new, |below| {
+        "../".repeat(below.components().count())
+    })
 }
 
 /// Returns the terminal's width in columns; a wide page where there is no terminal.

@@ -148,7 +148,7 @@ fn report_name(header: &Header, arguments: &RunArgs) -> String {
     format!("{}{end}", header.matrix.name)
 }
 
-fn shown(workplace: &Workplace, path: &Path) -> String {
+pub(super) fn shown(workplace: &Workplace, path: &Path) -> String {
     path.strip_prefix(&workplace.root)
         .unwrap_or(path)
         .display()

@@ -8,9 +8,11 @@ mod details;
 mod figures;
 mod gaps;
 mod history;
+pub(crate) mod html;
 mod json;
 mod load;
 mod markdown;
+pub mod nightly;
 mod past;
 mod plot;
 mod steps;
@@ -33,7 +35,7 @@ pub use details::Details;
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
 pub use load::{Load, loads};
-pub use past::{Acknowledgement, News, Past};
+pub use past::{Accepted, Acknowledgement, News, Past, accepted};
 pub use steps::{DependencyChange, Step};
 pub(crate) use warnings::DELAYED_ACK;
 
@@ -210,6 +212,11 @@ impl Report {
     /// Returns a summary for a terminal that many columns wide, ending with a line break.
     pub fn terminal(&self, width: u16, colour: bool) -> String {
         terminal::render(self, width, colour)
+    }
+
+    /// Returns the report as one HTML file; `root` is the way from its folder to that of the project, such as `../`.
+    pub fn html(&self, root: &str) -> String {
+        html::render(self, root)
     }
 
     /// Returns the whole report as JSON. Numbers that are not finite are `null`.

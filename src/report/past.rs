@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::words::{list, stopped};
 use crate::journal::Run;
+use crate::matrix::Metric;
+use crate::nightly::Matter;
 use crate::outcome::{Gap, GapKind, Stage};
 use crate::verdict::state::{State, state};
 
@@ -18,19 +20,64 @@ pub struct Past<'a> {
     pub accepted: &'a [Acknowledgement],
 }
 
-/// A gap that somebody accepts: it is no news, for as long as it stays what it is.
+/// Something wrong that somebody accepts: it is no news, for as long as it stays what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledgement {
     /// The matrix's name.
     pub matrix: String,
     /// The cell's name.
     pub cell: String,
-    /// Where it stops.
-    pub stage: Stage,
-    /// What happens.
-    pub kind: GapKind,
+    /// What of it.
+    #[serde(flatten)]
+    pub what: Accepted,
     /// Why that is accepted.
     pub reason: String,
+}
+
+/// What of a cell is accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Accepted {
+    /// That it has no number.
+    Gap {
+        /// Where it stops.
+        stage: Stage,
+        /// What happens.
+        kind: GapKind,
+    },
+    /// That it is worse than another.
+    Regression {
+        /// The name of the cell that it is compared with.
+        baseline: String,
+        /// By which of the further numbers that decide; none for the main one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metric: Option<Metric>,
+    },
+}
+
+/// Returns why something that a night found is accepted; none if nobody has said so.
+pub fn accepted(all: &[Acknowledgement], matrix: &str, matter: &Matter) -> Option<String> {
+    let (cell, what) = match matter {
+        Matter::Gap(gap) => (
+            &gap.cell,
+            Accepted::Gap {
+                stage: gap.stage,
+                kind: gap.kind,
+            },
+        ),
+        Matter::Regression(step) => (
+            &step.candidate,
+            Accepted::Regression {
+                baseline: step.baseline.clone(),
+                metric: step.number(),
+            },
+        ),
+        Matter::Failure(_) => return None,
+    };
+    let is_it = |known: &&Acknowledgement| {
+        known.matrix == matrix && known.cell == *cell && known.what == what
+    };
+    all.iter().find(is_it).map(|known| known.reason.clone())
 }
 
 /// What changed since the run before.
@@ -52,7 +99,11 @@ impl Past<'_> {
         let known = self.accepted.iter().find(|known| {
             known.matrix == matrix
                 && known.cell == cell
-                && (known.stage, known.kind) == (gap.stage, gap.kind)
+                && known.what
+                    == Accepted::Gap {
+                        stage: gap.stage,
+                        kind: gap.kind,
+                    }
         });
         known.map(|known| known.reason.clone())
     }
@@ -135,8 +186,10 @@ mod tests {
         Acknowledgement {
             matrix: run(&["1"]).header.matrix.name,
             cell: "3".to_owned(),
-            stage: kind.stage(),
-            kind,
+            what: Accepted::Gap {
+                stage: kind.stage(),
+                kind,
+            },
             reason: "old".to_owned(),
         }
     }

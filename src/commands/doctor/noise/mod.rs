@@ -6,10 +6,9 @@ mod text;
 mod trials;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::super::run::needs;
-use super::super::{Loaded, load, print};
+use super::super::{Loaded, load, print, twice};
 use crate::cli::{DataFormat, DoctorArgs, Selected};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
@@ -95,15 +94,4 @@ async fn measured(
         ))
         .hint("harness run --quick shows whether the matrix can be measured at all")
     })
-}
-
-/// Gives each cell a twin behind all of them: two launches of one artifact are two cells of a session.
-fn twice(loaded: &mut Loaded) {
-    let mut twins = loaded.expansion.cells.clone();
-    for twin in &mut twins {
-        twin.id.push_str(" again");
-    }
-    loaded.expansion.cells.extend(twins);
-    let variants: Vec<Arc<Matrix>> = loaded.variants.clone();
-    loaded.variants.extend(variants);
 }
