@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Real A/A pairs and real slowdowns of known size: runs benches/real/{node,compiled}.toml, on an idle machine and under a
 # random background load, N times each (10 by default) with the seeds 1 to N. Journals go to target/real; a run that is there
-# is not made again. Under the load a pair may have three times the sessions: it is what a change of 2 % takes there.
+# is not made again. But for the compiled server on an idle machine a pair may have three times the matrix's sessions: a change
+# of 2 % takes so many there.
 # `cargo bench --bench real` condenses and counts them. One to six minutes a run; let nothing else run meanwhile.
 #
 #   benches/real.sh [N [SERVER/CONDITION …]]     for example: benches/real.sh 10 node/idle compiled/loaded
@@ -20,9 +21,9 @@ for seed in $(seq "$tries"); do
     rm -rf "$folder"
     mkdir -p "$folder"
     echo 'schema = 1' > "$folder/harness.toml"
-    busy= sessions=12
+    busy= sessions=36
+    [ "$what" != compiled/idle ] || sessions=12
     if [ "$condition" = loaded ]; then
-      sessions=36
       python3 benches/real/busy.py "$seed" 900 &
       busy=$!
     fi

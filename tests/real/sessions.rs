@@ -60,7 +60,7 @@ pub(crate) fn runs(table: &str, header: &Header) -> BTreeMap<Name, Run> {
         let name = (server.to_owned(), condition.to_owned(), number(seed));
         let run = runs.entry(name).or_insert_with(|| {
             let mut header = header.clone();
-            header.sessions.count = sessions_at_most(condition);
+            header.sessions.count = sessions_at_most(server, condition);
             Run::new(header)
         });
         let index: u32 = number(cells[3]);
@@ -76,11 +76,11 @@ pub(crate) fn runs(table: &str, header: &Header) -> BTreeMap<Name, Run> {
 }
 
 /// Returns how many sessions `benches/real.sh` gives a pair at most.
-fn sessions_at_most(condition: &str) -> u32 {
-    match condition {
-        "idle" => 12,
-        "loaded" => 36,
-        other => panic!("no condition {other}"),
+fn sessions_at_most(server: &str, condition: &str) -> u32 {
+    match (server, condition) {
+        ("compiled", "idle") => 12,
+        ("compiled" | "node", _) => 36,
+        (server, _) => panic!("no server {server}"),
     }
 }
 
