@@ -235,10 +235,7 @@ fn in_slices_each_server_is_loaded_for_a_time_of_its_own_and_one_that_is_slower_
     );
     world.change("faults.toml", "at_most = \"600ms\"", "at_most = \"200ms\"");
     let ended = world.run(&["run", "faults.toml"]).expect(1);
-    assert!(
-        ended.stdout.contains("fewer answers per "),
-        "{ended:?}"
-    );
+    assert!(ended.stdout.contains("fewer answers per "), "{ended:?}");
     let sessions = sessions(&world).into_iter();
     let sliced: Vec<_> = sessions
         .filter(|session| session["design"] == "slices")

@@ -139,9 +139,12 @@ fn table<T>(
         );
         for (_, entry) in columns {
             let (shown, value) = entry(row);
-            let value = value.filter(|value| value.is_finite());
-            let value = value.map_or_else(String::new, |value| format!(" data-value=\"{value}\""));
-            let _ = write!(text, "<td class=\"number\"{value}>{}</td>", escape(&shown));
+            // Numbers end below one another; words begin so.
+            let value = match value.filter(|value| value.is_finite()) {
+                Some(value) => format!(" class=\"number\" data-value=\"{value}\""),
+                None => String::new(),
+            };
+            let _ = write!(text, "<td{value}>{}</td>", escape(&shown));
         }
         text.push_str("</tr>\n");
     }
@@ -168,7 +171,6 @@ fn versions(report: &Report) -> String {
             Some(step) => (step.effect(), step.effect_percent),
             None => (String::new(), None),
         }),
-        ("verdict", |version| (verdict(version), None)),
         ("latency p50 ms", |(cell, _)| {
             shown(figure(cell, |figures| Some(figures.latency_p50_ms)))
         }),
@@ -181,6 +183,7 @@ fn versions(report: &Report) -> String {
         ("peak RSS MiB", |(cell, _)| {
             shown(figure(cell, |figures| figures.rss_peak_mib))
         }),
+        ("verdict", |version| (verdict(version), None)),
     ];
     let filter = "<div class=\"filter\" id=\"filter\" hidden>\n<label>Filter versions\n<input type=\"search\"></label>\n\
                   <label class=\"check\"><input type=\"checkbox\"> only steps and gaps</label>\n\
