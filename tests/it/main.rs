@@ -8,6 +8,7 @@
 mod world;
 
 mod attach;
+mod browser;
 mod budget;
 mod builds;
 mod cells;
