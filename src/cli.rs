@@ -51,6 +51,8 @@ pub enum Verb {
     Report(ReportArgs),
     /// Show all runs and nights to a browser on this machine.
     Serve(ServeArgs),
+    /// Hand the results of a run to another tool, in a format that it reads.
+    Export(ExportArgs),
     /// Hold all runs of a matrix against each other: what the machine did, and what each version did.
     History(HistoryArgs),
     /// Show the build or server log of a cell, or the figures of its loads.
@@ -323,6 +325,43 @@ pub struct ServeArgs {
     /// The port on localhost; 0 for a free one.
     #[arg(long, value_name = "PORT", default_value_t = 8044)]
     pub port: u16,
+}
+
+/// What other tools read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// A table of the versions, for spreadsheets.
+    Csv,
+    /// A table of the steps between them, for spreadsheets.
+    CsvSteps,
+    /// JUnit XML, for CI servers.
+    Junit,
+    /// Annotations of a step of GitHub Actions; they go to stdout there.
+    GithubAnnotations,
+    /// JSON for github-action-benchmark, tool `customBiggerIsBetter`.
+    GithubActionBenchmark,
+    /// Bencher Metric Format, JSON for `bencher run --adapter json`.
+    Bencher,
+    /// Benchmark text of Go with every launch, for `benchstat -col version`.
+    Benchstat,
+    /// OpenMetrics text, for the textfile collector of Prometheus's `node_exporter`.
+    Openmetrics,
+    /// A table of the series of versions, for Apache Otava.
+    Otava,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Clone, Args)]
+pub struct ExportArgs {
+    /// For which tool; what Harness itself knows of a run is `report --format json`.
+    #[arg(value_enum)]
+    pub format: ExportFormat,
+    /// A journal (*.jsonl), or a matrix file whose newest journal is meant; the first matrix of harness.toml by default.
+    #[arg(value_name = "JOURNAL|MATRIX")]
+    pub of: Option<PathBuf>,
+    /// Write it to this file instead of stdout, whole or not at all.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `history`.

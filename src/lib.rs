@@ -32,6 +32,7 @@ pub mod verdict;
 pub mod history;
 pub mod nightly;
 pub mod report;
+pub mod export;
 // The machine and the person in front of it.
 pub mod process;
 pub mod host;

@@ -23,6 +23,7 @@ mod check;
 mod clean;
 mod compare;
 mod doctor;
+mod export;
 mod history;
 mod list;
 mod log;
@@ -46,6 +47,7 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::History(arguments) => history::run(&workplace?, &arguments),
         Verb::Nightly(arguments) => Box::pin(nightly::run(&workplace?, &arguments)).await,
         Verb::Report(arguments) => report::run(&workplace?, &arguments),
+        Verb::Export(arguments) => export::run(&workplace?, &arguments),
         Verb::Log(arguments) => log::run(&workplace?, &arguments),
         Verb::Ack(arguments) => ack::run(&workplace?, &arguments),
         Verb::Clean(arguments) => clean::run(&workplace?, &arguments),

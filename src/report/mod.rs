@@ -19,7 +19,7 @@ mod steps;
 mod terminal;
 mod texts;
 mod warnings;
-mod words;
+pub(crate) mod words;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -231,7 +231,7 @@ impl Report {
     }
 
     /// Returns the first line after the title: the counts and the machine.
-    fn status_line(&self) -> String {
+    pub(crate) fn status_line(&self) -> String {
         let status = &self.status;
         let mut parts = vec![
             format!("{} measured", words::count(status.measured, "version")),

@@ -146,6 +146,12 @@ impl Past<'_> {
 }
 
 impl News {
+    /// Returns whether a cell is a gap that is news.
+    pub(crate) fn tells_of(&self, cell: &str) -> bool {
+        let mut gaps = self.lost.iter().chain(&self.new_gaps);
+        gaps.any(|gap| gap == cell)
+    }
+
     /// Returns one sentence for each kind of news.
     pub(super) fn sentences(&self) -> Vec<String> {
         let since = &self.since;

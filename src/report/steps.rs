@@ -133,7 +133,7 @@ impl Step {
     }
 
     /// Returns `20.0.0 → 21.0.0`, or `20.0.0 → 21.0.0 (body=buffer)`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let versions = [&self.baseline, &self.candidate].map(|cell| self.version(cell));
         let name = versions.join(" → ");
         if self.axes.is_empty() {
@@ -154,7 +154,7 @@ impl Step {
     }
 
     /// Returns what of it changed.
-    pub(super) fn quantity(&self) -> &'static str {
+    pub(crate) fn quantity(&self) -> &'static str {
         quantity(self.metric)
     }
 
@@ -171,7 +171,7 @@ impl Step {
     }
 
     /// Returns the verdict with what it hangs on: `unknown, could have seen 1.8 %, about 14 more sessions would decide`.
-    pub(super) fn conclusion(&self) -> String {
+    pub(crate) fn conclusion(&self) -> String {
         match (self.verdict, self.confirmed) {
             (Verdict::Regression, _) => format!("regression, {}", self.confirmation()),
             (Verdict::Improvement, _) => format!("improvement, {}", self.confirmation()),
@@ -208,7 +208,7 @@ impl Step {
     }
 
     /// Returns what a flagged step is, without its name: `3.1 % fewer answers per second (2.4 to 3.8 %, …)`.
-    pub(super) fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let effect = self.effect_percent.unwrap_or(0.0);
         let mut facts: Vec<String> = Vec::new();
         facts.extend(

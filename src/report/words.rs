@@ -144,7 +144,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Returns text without control characters: each becomes a space, and so a line break does.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.chars()
         .map(|character| {
             if character.is_control() {

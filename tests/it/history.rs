@@ -21,14 +21,14 @@ fn pattern(holds: impl Fn(&Value) -> bool) -> Value {
 }
 
 /// A run that is to be written down.
-struct Told {
+pub(crate) struct Told {
     header: Value,
-    records: Vec<Value>,
+    pub(crate) records: Vec<Value>,
 }
 
 impl Told {
     /// Begins a run of these versions on a day of November 2026.
-    fn new(day: usize, versions: &[&str]) -> Self {
+    pub(crate) fn new(day: usize, versions: &[&str]) -> Self {
         let mut header = pattern(|record| record["record"] == "header");
         let cells = versions.iter();
         let cells: Vec<Value> = cells
@@ -63,7 +63,7 @@ impl Told {
     }
 
     /// Adds a solo trial of each cell and five races of all of them.
-    fn nightly(&mut self, rates: &[f64]) {
+    pub(crate) fn nightly(&mut self, rates: &[f64]) {
         let all = |shift: usize| -> Vec<(usize, f64)> {
             let noise = [0.003, -0.002, 0.001, -0.004, 0.002, 0.004, -0.003];
             let noise = |cell: usize| 1.0 + noise[(3 * cell + shift) % noise.len()];
@@ -82,7 +82,7 @@ impl Told {
     }
 
     /// Writes it down as a run that has ended.
-    fn write(mut self, world: &World) {
+    pub(crate) fn write(mut self, world: &World) {
         self.records
             .push(pattern(|record| record["record"] == "summary"));
         self.write_unfinished(world);

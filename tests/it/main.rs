@@ -16,6 +16,7 @@ mod compare;
 mod diagnosis;
 mod doctor;
 mod encrypted;
+mod export;
 mod faults;
 mod foreign;
 mod git;

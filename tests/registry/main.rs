@@ -11,6 +11,7 @@ mod world;
 
 mod axis;
 mod crates;
+mod export;
 mod go;
 mod maven;
 mod npm;
