@@ -63,6 +63,13 @@ pub enum Verb {
     Clean(CleanArgs),
     /// Say whether this machine is fit.
     Doctor(DoctorArgs),
+    /// Print a script that completes commands and options in a shell.
+    ///
+    /// bash reads it from `~/.local/share/bash-completion/completions/harness`, fish from `~/.config/fish/completions/harness.fish`,
+    /// and zsh as `_harness` from a folder of its `fpath`.
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write the pages of all verbs into a folder.
+    Man(ManArgs),
 }
 
 /// Which cells.
@@ -466,4 +473,20 @@ pub struct DoctorArgs {
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     pub format: DataFormat,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Clone, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Clone, Args)]
+pub struct ManArgs {
+    /// The folder, as in `~/.local/share/man/man1`; it is made where it is not there.
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
 }

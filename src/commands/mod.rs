@@ -32,6 +32,7 @@ mod past;
 mod report;
 mod run;
 mod serve;
+mod shell;
 
 /// Runs the verb that was asked for.
 pub async fn run(cli: Cli) -> Result<Exit> {
@@ -52,6 +53,8 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Ack(arguments) => ack::run(&workplace?, &arguments),
         Verb::Clean(arguments) => clean::run(&workplace?, &arguments),
         Verb::Doctor(arguments) => doctor::run(&workplace?, &arguments).await,
+        Verb::Completions(arguments) => shell::completions(&arguments),
+        Verb::Man(arguments) => shell::man(&arguments),
     }
 }
 

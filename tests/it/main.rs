@@ -34,6 +34,7 @@ mod pollution;
 mod resuming;
 mod serve;
 mod sharing;
+mod shell;
 mod shelf;
 mod shipped;
 mod site;
