@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{benchmark, ends, figures, level};
+use super::{benchmark, ends, figures, level, told};
 use crate::journal::Run;
 use crate::report::{CellReport, Figures, Report};
 
@@ -43,7 +43,7 @@ fn measures(cell: &CellReport) -> Option<Value> {
     let mut measures = Map::new();
     measures.insert("throughput".to_owned(), throughput);
     for (slug, measure) in MEASURES {
-        if let Some(value) = figures(cell).and_then(measure) {
+        if let Some(value) = told(figures(cell).and_then(measure)) {
             measures.insert(slug.to_owned(), json!({ "value": value }));
         }
     }

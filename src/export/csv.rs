@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{figures, legible, level, name};
+use super::{figures, legible, level, name, told};
 use crate::journal::Run;
 use crate::report::{CellReport, CellState, Figures, Report, Step};
 use crate::stats::real;
@@ -86,7 +86,7 @@ fn version(cell: &CellReport) -> Vec<String> {
     row.extend(
         FIGURES
             .iter()
-            .map(|(_, figure)| number(figures.and_then(figure))),
+            .map(|(_, figure)| number(told(figures.and_then(figure)))),
     );
     row.extend(match &cell.state {
         CellState::Gap { gap } => [
@@ -195,7 +195,7 @@ fn quoted(field: &str) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fixture::{NASTY, story};
+    use super::super::fixture::{NASTY, forget, story};
     use super::*;
 
     /// Reads a table as RFC 4180 tells to.
@@ -224,6 +224,19 @@ mod tests {
         let (run, report) = story("1.2.0");
         insta::assert_snapshot!(versions(&run, &report).replace("\r\n", "\n"));
         insta::assert_snapshot!(steps(&run, &report).replace("\r\n", "\n"));
+    }
+
+    #[test]
+    fn what_no_program_has_told_is_empty_and_not_zero() {
+        let (run, mut report) = story("1.2.0");
+        forget(&mut report);
+        let rows = read(&versions(&run, &report));
+        let place = |column: &str| rows[0].iter().position(|name| name == column).unwrap();
+        let of = |column| rows[1][place(column)].as_str();
+        assert_eq!(
+            [of("latency_p99_ms"), of("startup_ms"), of("rss_peak_mib")],
+            ["", "", "50"]
+        );
     }
 
     proptest! {

@@ -36,6 +36,11 @@ fn figures(cell: &CellReport) -> Option<&Figures> {
     }
 }
 
+/// Returns a figure that is known. None can be zero: that is how a journal says that whatever sent the requests tells none.
+fn told(figure: Option<f64>) -> Option<f64> {
+    figure.filter(|figure| figure.is_finite() && *figure > 0.0)
+}
+
 /// Returns two standard errors to each side of a level; none where there is too little to tell.
 fn ends(level: &Level) -> Option<(f64, f64)> {
     let error = level.relative_error?;

@@ -4,7 +4,7 @@
 //! Labels name what stays from night to night; the run's name would begin new series each night.
 
 use super::csv::state;
-use super::{figures, level, name};
+use super::{figures, level, name, told};
 use crate::journal::Run;
 use crate::report::{CellReport, CellState, Report, Step};
 use crate::stats::real;
@@ -113,7 +113,7 @@ fn of_versions(run: &Run, report: &Report) -> Vec<Family> {
     let mut families: Vec<Family> = FIGURES
         .iter()
         .map(|&(name, help, figure)| {
-            let sample = |cell| Some((labels(run, cell), figure(cell)?));
+            let sample = |cell| Some((labels(run, cell), told(figure(cell))?));
             let samples = cells().filter_map(sample).collect();
             Family {
                 name,
@@ -145,11 +145,12 @@ fn latencies(run: &Run, cell: &CellReport) -> Vec<(Labels, f64)> {
         ("99", figures.latency_p99_ms),
     ];
     let sample = |(percentile, time): (&str, f64)| {
+        let time = told(Some(time))?;
         let mut labels = labels(run, cell);
         labels.push(("percentile", percentile.to_owned()));
-        (labels, time / 1e3)
+        Some((labels, time / 1e3))
     };
-    percentiles.map(sample).into()
+    percentiles.into_iter().filter_map(sample).collect()
 }
 
 fn gap(run: &Run, cell: &CellReport) -> Option<(Labels, f64)> {
@@ -230,8 +231,9 @@ impl Family {
             return String::new();
         }
         let Self { name, help, .. } = self;
-        let samples = self.samples.iter().filter(|(_, value)| value.is_finite());
-        let lines: Vec<String> = samples
+        let lines: Vec<String> = self
+            .samples
+            .iter()
             .map(|(labels, value)| {
                 let labels: Vec<String> = labels.iter().map(label).collect();
                 format!("{name}{{{}}} {value}\n", labels.join(","))
@@ -253,13 +255,25 @@ fn label((name, value): &(&str, String)) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fixture::{NASTY, story};
+    use super::super::fixture::{NASTY, forget, story};
     use super::*;
 
     #[test]
     fn a_story_as_node_exporter_reads_it() {
         let (run, report) = story("1.2.0 \\ \"of\"\nnew");
         insta::assert_snapshot!(render(&run, &report));
+    }
+
+    #[test]
+    fn what_no_program_has_told_is_no_sample() {
+        let (run, mut report) = story("1.2.0");
+        forget(&mut report);
+        let text = render(&run, &report);
+        assert!(
+            !text.contains("percentile=\"99\"") && text.contains("percentile=\"90\""),
+            "{text}"
+        );
+        assert!(!text.contains("harness_startup_seconds"), "{text}");
     }
 
     proptest! {

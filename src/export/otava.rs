@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::csv::{number, table};
-use super::{figures, level};
+use super::{figures, level, told};
 use crate::journal::Run;
 use crate::report::{CellReport, Figures, Report};
 
@@ -46,7 +46,7 @@ fn rest(cell: &CellReport) -> impl Iterator<Item = String> {
     let figures = figures(cell);
     FIGURES
         .iter()
-        .map(move |(_, figure)| number(figures.and_then(figure)))
+        .map(move |(_, figure)| number(told(figures.and_then(figure))))
 }
 
 #[cfg(test)]
