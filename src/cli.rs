@@ -295,7 +295,7 @@ pub struct CheckArgs {
     /// Which cells.
     #[command(flatten)]
     pub selected: Selected,
-    /// Print the JSON Schema of a matrix or of harness.toml, for editors.
+    /// Print the JSON Schema of a matrix or of harness.toml, for editors, or of a report, for programs.
     #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, default_missing_value = "matrix")]
     pub print_schema: Option<SchemaOf>,
     /// How the result is written to stdout.
@@ -303,13 +303,15 @@ pub struct CheckArgs {
     pub format: DataFormat,
 }
 
-/// Which file a schema describes.
+/// What a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SchemaOf {
     /// A matrix.
     Matrix,
     /// harness.toml.
     Project,
+    /// What `report --format json` writes.
+    Report,
 }
 
 /// Arguments of `report`.

@@ -6,6 +6,7 @@ use super::{Loaded, load, matrices, print};
 use crate::cli::{CheckArgs, DataFormat, SchemaOf};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
+use crate::export;
 use crate::live;
 use crate::matrix::expand::Expansion;
 use crate::matrix::{Layer, Matrix, SourceKind, schema};
@@ -15,6 +16,7 @@ use crate::workplace::Workplace;
 pub(super) fn schema(arguments: &CheckArgs) -> Result<Exit> {
     print(&match arguments.print_schema {
         Some(SchemaOf::Project) => schema::project_json_schema(),
+        Some(SchemaOf::Report) => export::schema::report(),
         Some(SchemaOf::Matrix) | None => schema::json_schema(),
     })?;
     Ok(Exit::Done)

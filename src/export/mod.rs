@@ -11,6 +11,7 @@ pub mod github_action_benchmark;
 pub mod junit;
 pub mod openmetrics;
 pub mod otava;
+pub mod schema;
 #[cfg(test)]
 mod fixture;
 

@@ -12,7 +12,7 @@ use crate::stats::median;
 use crate::verdict::state::{launches, sample};
 
 /// Medians over the solo trials of a cell, each figure for itself.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Details {
     /// What sent the requests.
     pub engine: String,

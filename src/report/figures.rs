@@ -13,7 +13,7 @@ use crate::verdict::state::solo_samples;
 pub(super) const MIB: f64 = 1_048_576.0;
 
 /// Medians over the solo trials of a cell, each figure for itself.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Figures {
     /// How many trials.
     pub trials: usize,
@@ -49,7 +49,7 @@ pub struct Figures {
 }
 
 /// Mean, greatest and least of a duration, ms, in `http_load`'s order.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Triple {
     /// Mean, ms.
     pub mean: f64,

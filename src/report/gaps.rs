@@ -16,7 +16,7 @@ use crate::version::Cell;
 const NAMED: usize = 3;
 
 /// A stretch of cells without a number for the same reason.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GapGroup {
     /// Their names, in order.
     pub cells: Vec<String>,

@@ -43,9 +43,10 @@ pub(crate) use warnings::DELAYED_ACK;
 const SCHEMA: u32 = 2;
 
 /// What is said of a run, before it is Markdown, text or JSON.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Report {
     /// The number of this form.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: u32,
     /// The matrix's title.
     pub title: String,
@@ -54,8 +55,10 @@ pub struct Report {
     /// The version of Harness that measured.
     pub harness: String,
     /// When the run began.
+    #[schemars(with = "String")]
     pub started: Timestamp,
     /// When it ended by itself; none where it was interrupted or still goes on.
+    #[schemars(with = "Option<String>")]
     pub ended: Option<Timestamp>,
     /// The counts.
     pub status: Status,
@@ -89,7 +92,7 @@ pub struct Report {
 }
 
 /// The counts of the first line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Status {
     /// Cells with a number.
     pub measured: usize,
@@ -112,7 +115,7 @@ pub struct Status {
 }
 
 /// The levels of the cells with the same axes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Table {
     /// `body=buffer`, or empty where there are no axes.
     pub axes: String,
@@ -121,7 +124,7 @@ pub struct Table {
 }
 
 /// One release line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Row {
     /// `20`, or `0.12` below 1.0; empty for names without numbers.
     pub line: String,
@@ -130,7 +133,7 @@ pub struct Row {
 }
 
 /// What is said of one cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CellReport {
     /// The cell's name.
     pub id: String,
@@ -147,7 +150,7 @@ pub struct CellReport {
 }
 
 /// What came of one cell.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 pub enum CellState {
     /// It has a number.

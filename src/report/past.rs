@@ -81,7 +81,7 @@ pub fn accepted(all: &[Acknowledgement], matrix: &str, matter: &Matter) -> Optio
 }
 
 /// What changed since the run before.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct News {
     /// When that run began, as text; empty where there is none.
     pub since: String,

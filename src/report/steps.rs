@@ -14,7 +14,7 @@ use crate::verdict::{Comparison, Metric, Verdict, Warning};
 use crate::version::Pair;
 
 /// What is said of one pair.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Step {
     /// The earlier cell's name.
     pub baseline: String,
@@ -54,7 +54,7 @@ pub struct Step {
 }
 
 /// A package that differs between two artifacts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct DependencyChange {
     /// Its name.
     pub name: String,

@@ -35,7 +35,7 @@ use crate::outcome::Gap;
 use crate::version::Pair;
 
 /// What is concluded of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The candidate is worse.
@@ -83,7 +83,7 @@ pub struct Comparison {
 }
 
 /// What a reader of a comparison should know.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warning {
     /// Fewer sessions than planned.
@@ -162,7 +162,7 @@ pub enum Warning {
 }
 
 /// What the figures of one version give away.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sign {
     /// In all its solo trials the load generator was the limit: alone it gives at least the shown figure.
@@ -194,7 +194,7 @@ pub enum Sign {
 }
 
 /// The level of one cell: what the table shows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Level {
     /// The cell's index.
     pub cell: usize,

@@ -60,6 +60,15 @@ fn the_schemas_that_editors_read_are_current() {
     );
 }
 
+/// `harness check --print-schema report > docs/report.schema.json` makes it current again.
+#[test]
+fn the_schema_of_reports_is_current() {
+    assert_eq!(
+        read("docs/report.schema.json").trim_end(),
+        harness::export::schema::report().trim_end()
+    );
+}
+
 #[test]
 fn the_documentation_names_every_key() {
     let documentation = read("docs/matrix.md");
