@@ -105,9 +105,63 @@ impl Sum {
         self.variance.powi(2) / self.uncertainty
     }
 
+    /// Returns the interval that misses the truth with this chance.
+    fn interval(&self, level: f64) -> (f64, f64) {
+        let half = quantile(level, self.freedom()) * self.variance.sqrt();
+        (self.effect - half, self.effect + half)
+    }
+
     fn p(&self) -> f64 {
         two_sided_p(self.effect / self.variance.sqrt(), self.freedom())
     }
+}
+
+/// What a version changed against one some steps before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Way {
+    /// The comparisons on it, the newest first, as indices.
+    pub steps: Vec<usize>,
+    /// The one that it begins at.
+    pub from: usize,
+    /// Sum of the steps' effects, a log ratio whose negative is worse; none where one of them has none.
+    pub effect: Option<f64>,
+    /// Its interval, which holds for itself alone; none where the error of a step is not known.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Adds up the steps that lead back from a version until one is reached that is far enough; none where none is.
+/// As in a slow boil the variance is rather too great than too small.
+pub fn way(
+    comparisons: &[Comparison],
+    cell: usize,
+    alpha: f64,
+    is_reached: impl Fn(usize) -> bool,
+) -> Option<Way> {
+    let candidates = comparisons.iter().enumerate();
+    let by_candidate: HashMap<usize, usize> = candidates
+        .map(|(index, one)| (one.pair.candidate, index))
+        .collect();
+    let mut way = Way {
+        steps: Vec::new(),
+        from: cell,
+        effect: Some(0.0),
+        interval: None,
+    };
+    let mut sum = Some(Sum::none(cell));
+    while !is_reached(way.from) {
+        let index = *by_candidate.get(&way.from)?;
+        let step = &comparisons[index];
+        way.steps.push(index);
+        way.from = step.pair.baseline;
+        let both = way.effect.zip(step.effect);
+        way.effect = both.map(|(sum, effect)| sum + effect);
+        sum = sum
+            .filter(|_| step.sessions > 1)
+            .and_then(|sum| sum.and(step));
+    }
+    let known = sum.filter(|sum| sum.variance > 0.0);
+    way.interval = known.map(|sum| sum.interval(alpha));
+    Some(way)
 }
 
 /// The way from a version back to the first of its line, or to a flagged step.
@@ -153,14 +207,13 @@ impl Climb {
 
     fn boil(&self, adjusted_p: f64, level: f64) -> Boil {
         let worst = &self.worst;
-        let half = quantile(level, worst.freedom()) * worst.variance.sqrt();
         Boil {
             candidate: self.cell,
             best: worst.from,
             since_flag: self.since_flag,
             metric: self.metric,
             effect: worst.effect,
-            interval: (worst.effect - half, worst.effect + half),
+            interval: worst.interval(level),
             adjusted_p,
         }
     }
@@ -274,6 +327,25 @@ mod tests {
             (step.sd, step.sessions) = (None, 1);
         }
         assert_eq!(boils(&single, &RULE), []);
+    }
+
+    #[test]
+    fn a_way_adds_up_its_steps_and_is_less_sure_than_each() {
+        let mut steps = quiet(&[-0.01, 0.004, -0.02]);
+        let found = way(&steps, 3, RULE.alpha, |cell| cell == 1).unwrap();
+        assert_eq!((found.from, found.steps), (1, vec![2, 1]));
+        assert!((found.effect.unwrap() + 0.016).abs() < 1e-9);
+        let wide = |ends: (f64, f64)| ends.1 - ends.0;
+        let both = wide(found.interval.unwrap());
+        let alone = way(&steps, 3, RULE.alpha, |cell| cell == 2).unwrap();
+        assert!(wide(alone.interval.unwrap()) < both);
+        assert_eq!(way(&steps, 3, RULE.alpha, |_| false), None);
+        (steps[1].effect, steps[1].sd) = (None, None);
+        let unknown = way(&steps, 3, RULE.alpha, |cell| cell == 0).unwrap();
+        assert_eq!(
+            (unknown.from, unknown.effect, unknown.interval),
+            (0, None, None)
+        );
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod properties;
 #[cfg(test)]
 mod tests;
 
-pub use boil::{Boil, boils};
+pub use boil::{Boil, Way, boils, way};
 pub use evidence::Evidence;
 pub(crate) use evidence::cpu_per_answer;
 pub use judge::{conclude, evidence, judge, so_far};

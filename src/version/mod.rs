@@ -22,7 +22,7 @@ pub use list::List;
 pub use order::Order;
 pub(crate) use order::Parsed;
 pub use range::Unlisted;
-pub use select::{line, select};
+pub use select::{line, minor_line, select};
 
 /// One entry of the ordered list that a source gives.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,8 @@ pub fn line(version: &Version, order: Order) -> Option<String> {
     })
 }
 
-fn minor_line(version: &Version, order: Order) -> Option<String> {
+/// Returns the minor line of a version, `1.4` of 1.4.2; none where the order finds no numbers in it.
+pub fn minor_line(version: &Version, order: Order) -> Option<String> {
     let (epoch, major, minor) = version.parsed(order)?.numbers()?;
     Some(format!("{epoch}{major}.{minor}"))
 }
