@@ -10,6 +10,9 @@ use crate::verdict::Verdict;
 /// Versions side by side at most; a longer release line goes on in the next row.
 const SIDE_BY_SIDE: usize = 8;
 
+/// Breaks what GitHub would take for a mention of somebody or of an issue, and is not seen.
+const NOTHING: &str = "&#8203;";
+
 /// Returns the whole report, ending with a line break.
 pub(super) fn render(report: &Report) -> String {
     let sections = [
@@ -419,16 +422,31 @@ pub(super) fn grid(header: &[String], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
-/// Returns text that reads as itself wherever Markdown has inline text, also inside a table's cell.
+/// Returns text that reads as itself wherever Markdown has inline text, also inside a table's cell, and calls nobody: GitHub
+/// would take `@name` for a person, `#1` and `GH-1` for an issue, and tell them.
 pub(super) fn escape(text: &str) -> String {
+    let text: Vec<char> = super::words::one_line(text).chars().collect();
     let mut escaped = String::with_capacity(text.len());
-    for character in super::words::one_line(text).chars() {
-        if "\\`*_[]<>|~&$#".contains(character) {
+    for (place, character) in text.iter().enumerate() {
+        if "\\`*_[]<>|~&$#".contains(*character) {
             escaped.push('\\');
         }
-        escaped.push(character);
+        escaped.push(*character);
+        let next = text.get(place + 1);
+        if next.is_some_and(|next| begins_reference(&text[..=place], *next)) {
+            escaped.push_str(NOTHING);
+        }
     }
     escaped
+}
+
+/// Returns whether GitHub would take what goes on so for a mention of a person or an issue.
+fn begins_reference(before: &[char], next: char) -> bool {
+    match before {
+        [.., '@'] => next.is_alphanumeric(),
+        [.., '#'] | [.., 'G' | 'g', 'H' | 'h', '-'] => next.is_ascii_digit(),
+        _ => false,
+    }
 }
 
 /// Returns text in a fenced block whose fence is longer than any run of backticks inside.

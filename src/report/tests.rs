@@ -677,6 +677,27 @@ fn a_command_that_names_its_seed_is_repeated_as_it_is() {
     assert_eq!(report(&run).repeat, "harness run node.toml --seed 42");
 }
 
+#[test]
+fn nothing_that_is_called_calls_anybody() {
+    let mut run = regression_across_a_gap();
+    let name = "@octocat fixes #12, GH-13 and org/repo#14; a@b.example";
+    run.header.matrix.title = name.to_owned();
+    run.header.cells[3].id = name.to_owned();
+    run.header.cells[3].version.name = name.to_owned();
+    run.given_up.insert(4, Gap::new(GapKind::Exited, name));
+    let report = report(&run);
+    for text in [report.markdown()] {
+        let outside = text.split("```").step_by(2).collect::<String>();
+        for called in ["@octocat", "#12", "GH-13", "#14", "@b"] {
+            assert!(!outside.contains(called), "{called}: {outside}");
+        }
+        assert!(
+            outside.contains("@&#8203;octocat fixes \\#&#8203;12, GH-&#8203;13 and"),
+            "{outside}"
+        );
+    }
+}
+
 /// Reads the text of every cell of every table, as GitHub's readers would.
 #[expect(
     clippy::wildcard_enum_match_arm,
@@ -686,7 +707,7 @@ fn parsed_tables(markdown: &str) -> Vec<Vec<Vec<String>>> {
     let (mut tables, mut rows, mut cells, mut text) = (vec![], vec![], vec![], String::new());
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
         match event {
-            Event::Text(part) | Event::Code(part) => text.push_str(&part),
+            Event::Text(part) | Event::Code(part) => text.push_str(&part.replace('\u{200b}', "")),
             Event::InlineHtml(_) => text.push('\n'),
             Event::Start(Tag::TableCell) => text.clear(),
             Event::End(TagEnd::TableCell) => cells.push(text.clone()),
