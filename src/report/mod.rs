@@ -3,6 +3,7 @@
 //! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
 
 mod boil;
+mod columns;
 mod compare;
 mod details;
 mod figures;
@@ -26,7 +27,7 @@ use serde::Serialize;
 
 use crate::journal::Run;
 use crate::outcome::Gap;
-use crate::verdict::{Comparison, Judgement, Level, Verdict};
+use crate::verdict::{Comparison, Evidence, Judgement, Level, Verdict, evidence};
 use crate::version::{Cell, line};
 
 pub(crate) use boil::sentences as boils;
@@ -147,6 +148,9 @@ pub struct CellReport {
     pub state: CellState,
     /// The pair whose candidate it is, as an index into the report's pairs.
     pub pair: Option<usize>,
+    /// Change of each session against the version that it is compared with, percent of that one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions_percent: Vec<f64>,
 }
 
 /// What came of one cell.
@@ -173,6 +177,10 @@ impl Report {
     /// Says what a run and its judgement hold, against what is known from before.
     pub fn new(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Self {
         let header = &run.header;
+        let evidence = evidence(run);
+        let cells: Vec<CellReport> = (0..header.cells.len())
+            .map(|cell| cell_report(run, (judgement, &evidence), cell))
+            .collect();
         Self {
             schema: SCHEMA,
             title: header.matrix.title.clone(),
@@ -193,9 +201,7 @@ impl Report {
                 .iter()
                 .map(|pair| Step::new(run, pair))
                 .collect(),
-            cells: (0..header.cells.len())
-                .map(|cell| cell_report(run, judgement, cell))
-                .collect(),
+            cells,
             gaps: gaps::groups(run, &judgement.gaps, past),
             news: past.news(run),
             warnings: warnings::sentences(run, judgement),
@@ -260,6 +266,31 @@ impl Report {
     }
 }
 
+impl CellReport {
+    /// Returns its level; none of one that has no number or was not measured alone.
+    pub(crate) fn level(&self) -> Option<&Level> {
+        match &self.state {
+            CellState::Measured { level, .. } => level.as_ref(),
+            CellState::Gap { .. } | CellState::Pending => None,
+        }
+    }
+
+    /// Returns the figures of its solo trials; none of one that had none.
+    pub(crate) fn figures(&self) -> Option<&Figures> {
+        match &self.state {
+            CellState::Measured { figures, .. } => figures.as_deref(),
+            CellState::Gap { .. } | CellState::Pending => None,
+        }
+    }
+}
+
+/// Returns the change of each session as that of the number itself.
+fn changes(evidence: &Evidence) -> Vec<f64> {
+    let effects = evidence.measure.iter().chain(&evidence.confirm);
+    let change = |effect: &f64| words::change_percent(evidence.metric, *effect);
+    effects.map(change).collect()
+}
+
 fn status(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Status {
     let is = |verdict| move |pair: &&Comparison| pair.verdict == verdict;
     let steps = |verdict| judgement.all().filter(is(verdict)).count();
@@ -319,7 +350,11 @@ fn axes_name(cell: &Cell) -> &str {
     name.unwrap_or_default().trim_start()
 }
 
-fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {
+fn cell_report(
+    run: &Run,
+    (judgement, evidence): (&Judgement, &[Evidence]),
+    index: usize,
+) -> CellReport {
     let cell = &run.header.cells[index];
     let gap = judgement.gaps.iter().find(|(of, _)| *of == index);
     let state = match gap {
@@ -334,15 +369,18 @@ fn cell_report(run: &Run, judgement: &Judgement, index: usize) -> CellReport {
             figures: Figures::of_solo_trials(run, index).map(Box::new),
         },
     };
+    let pair = judgement
+        .comparisons
+        .iter()
+        .position(|pair| pair.pair.candidate == index);
+    let sessions = evidence.iter().find(|one| one.pair.candidate == index);
     CellReport {
         id: cell.id.clone(),
         version: cell.version.name.clone(),
         axes: axes_name(cell).to_owned(),
         state,
-        pair: judgement
-            .comparisons
-            .iter()
-            .position(|pair| pair.pair.candidate == index),
+        pair,
+        sessions_percent: sessions.map(changes).unwrap_or_default(),
     }
 }
 

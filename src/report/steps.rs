@@ -182,6 +182,18 @@ impl Step {
         }
     }
 
+    /// Returns the verdict in a few words: `regression`, `unknown, needs 14 more`.
+    pub(super) fn conclusion_in_short(&self) -> String {
+        match (self.verdict, self.sessions_needed) {
+            (Verdict::Regression, _) => "regression".to_owned(),
+            (Verdict::Improvement, _) => "improvement".to_owned(),
+            (Verdict::Same, _) => "same".to_owned(),
+            (Verdict::Unknown, Some(more)) => format!("unknown, needs {more} more"),
+            (Verdict::Unknown, None) => "unknown".to_owned(),
+            (Verdict::Incomparable, _) => "incomparable".to_owned(),
+        }
+    }
+
     /// Returns what an unknown pair could have shown and what it would take.
     fn wanting(&self) -> String {
         let more = match (self.sessions_needed, self.adjusted_p) {

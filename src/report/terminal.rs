@@ -1,14 +1,23 @@
 //! The report as a summary for a terminal.
 
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-
-use super::plot::{BAR, bar};
-use super::words::{number, one_line, stopped};
+use super::columns::{Column, lines};
+use super::plot::{BAR, bar, spark};
+use super::words::{number, one_line, signed_percent, stopped};
 use super::{CellReport, CellState, Details, Figures, GapGroup, Report, Step};
+use crate::stats::sorted;
 use crate::verdict::Verdict;
 
-/// Below this many columns the bars are left out.
-const WIDTH_FOR_BARS: u16 = 100;
+/// Columns of a version's sessions.
+const SPARK: usize = 10;
+
+/// So many of a hundred sessions have their place in the picture; the wildest may lie beyond its end.
+const DRAWN: usize = 90;
+
+/// The picture of sessions reaches at least this far, percent: smaller noise is not to look like steps.
+const LEAST_END: f64 = 1.0;
+
+/// What the column of sessions is headed with.
+const SESSIONS: &str = "sessions";
 
 pub(super) const RED: &str = "\u{1b}[31m";
 pub(super) const GREEN: &str = "\u{1b}[32m";
@@ -43,7 +52,7 @@ pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
         text.push('\n');
     }
     for cell in &report.cells {
-        let details = figures(cell).and_then(|figures| figures.details.as_ref());
+        let details = cell.figures().and_then(|figures| figures.details.as_ref());
         if let Some(failures) = details.and_then(Details::failures) {
             text.push_str(&one_line(&format!(
                 "{}: failed requests: {failures}",
@@ -84,111 +93,132 @@ fn step_line(step: &Step, colour: bool) -> String {
     }
 }
 
-/// Returns an empty table that many columns wide.
-fn empty(width: u16) -> Table {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('─').junction('─');
-    table
-        .load_style(TableStyle::new().header_separator(rule))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width);
-    table
-}
-
 /// Returns the pairs by further numbers.
 fn others(report: &Report, width: u16) -> String {
-    let mut table = empty(width);
-    table.set_header(vec!["pair", "number", "change", "interval", "verdict"]);
-    for step in &report.others {
-        table.add_row(vec![
-            one_line(&step.name()),
-            step.quantity().to_owned(),
-            step.effect(),
-            step.interval(),
-            step.conclusion(),
-        ]);
-    }
-    if let Some(column) = table.column_mut(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.trim_fmt()
+    let column = |entry: fn(&Step) -> String| -> Vec<String> {
+        let entries = report.others.iter().map(entry);
+        entries.map(|entry| one_line(&entry)).collect()
+    };
+    let columns = vec![
+        Column::text("pair", column(Step::name)),
+        Column::text("number", column(|step| step.quantity().to_owned())),
+        Column::numbers("change", 1, column(Step::effect)),
+        Column::text("interval", column(Step::interval)).giving_way(2),
+        Column::text("verdict", column(Step::conclusion)).or(3, column(Step::conclusion_in_short)),
+    ];
+    lines(columns, width).join("\n")
 }
 
+/// Returns the table with every version in its place; those with the same axes stand below these.
 fn table(report: &Report, width: u16) -> String {
-    let bars = width >= WIDTH_FOR_BARS;
-    let mut table = empty(width);
-    let mut header = vec![
-        "version",
-        "fetches\n/sec",
-        "change",
-        "CPU\nµs/answer",
-        "memory\nMiB",
-        "start-up\nms",
-        "verdict",
-    ];
-    if bars {
-        header.insert(2, "");
-    }
-    let numbers = 1..header.len() - 1;
-    table.set_header(header);
-    let greatest = report.cells.iter().filter_map(level).fold(0.0, f64::max);
+    let mut lines = lines(columns(report), width);
+    let head = lines.len().saturating_sub(report.cells.len());
+    let sessions = lines[..head].iter().any(|line| line.contains(SESSIONS));
+    let rows = lines.split_off(head);
     let mut axes = "";
-    for cell in &report.cells {
+    for (cell, row) in std::iter::zip(&report.cells, rows) {
         if cell.axes != axes {
             axes = &cell.axes;
-            table.add_row(vec![one_line(axes)]);
+            lines.push(format!(" {}", one_line(axes)));
         }
-        table.add_row(row(report, cell, bars.then_some(greatest)));
+        lines.push(row);
     }
-    for index in numbers.filter(|index| !(bars && *index == 2)) {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.trim_fmt()
+    lines.extend(sessions.then(|| legend(report)));
+    lines.join("\n")
 }
 
-/// Returns one version's row; with a bar where the greatest level is given.
-fn row(report: &Report, cell: &CellReport, greatest: Option<f64>) -> Vec<String> {
-    let figures = figures(cell);
-    let figure =
-        |take: fn(&Figures) -> Option<f64>| figures.and_then(take).map_or_else(String::new, number);
-    let step = cell.pair.and_then(|pair| report.pairs.get(pair));
-    let mut row = vec![
-        one_line(&cell.version),
-        level(cell).map_or_else(|| "-".to_owned(), number),
-        step.map_or_else(String::new, Step::effect),
-        figure(|figures| figures.cpu_us_per_answer),
-        figure(|figures| figures.pss_mib.or(figures.rss_peak_mib)),
-        figure(|figures| figures.startup_ms),
-        note(cell, step),
+/// Returns the columns, of which the less important give way where there is no room.
+fn columns(report: &Report) -> Vec<Column> {
+    let of_cells = |entry: &dyn Fn(&CellReport) -> String| -> Vec<String> {
+        report.cells.iter().map(entry).collect()
+    };
+    let figures = |take: fn(&Figures) -> Option<f64>| {
+        of_cells(&|cell| {
+            cell.figures()
+                .and_then(take)
+                .map_or_else(String::new, number)
+        })
+    };
+    let step = |cell: &CellReport| cell.pair.and_then(|pair| report.pairs.get(pair));
+    let greatest = report.cells.iter().filter_map(level).fold(0.0, f64::max);
+    let bar =
+        |cell: &CellReport| level(cell).map_or_else(String::new, |level| bar(level, greatest));
+    let end = end(report);
+    let mut columns = vec![
+        Column::text("version", of_cells(&|cell| one_line(&cell.version))),
+        Column::numbers(
+            "fetches\n/sec",
+            2,
+            of_cells(&|cell| level(cell).map_or_else(|| "-".to_owned(), |level| number(level))),
+        ),
+        Column::text("", of_cells(&|cell| format!("{:BAR$}", bar(cell)))).giving_way(9),
+        Column::numbers(
+            "change",
+            1,
+            of_cells(&|cell| step(cell).map_or_else(String::new, Step::effect)),
+        ),
+        Column::text(SESSIONS, of_cells(&|cell| sessions(cell, end))).giving_way(4),
+        Column::numbers(
+            "CPU\nµs/answer",
+            5,
+            figures(|figures| figures.cpu_us_per_answer),
+        ),
+        Column::numbers(
+            "memory\nMiB",
+            6,
+            figures(|figures| figures.pss_mib.or(figures.rss_peak_mib)),
+        ),
+        Column::numbers("start-up\nms", 7, figures(|figures| figures.startup_ms)),
+        Column::text(
+            "verdict",
+            of_cells(&|cell| note(cell, step(cell), Step::conclusion)),
+        )
+        .or(
+            8,
+            of_cells(&|cell| note(cell, step(cell), Step::conclusion_in_short)),
+        ),
     ];
-    if let Some(greatest) = greatest {
-        let bar = level(cell).map_or_else(String::new, |level| bar(level, greatest));
-        row.insert(2, format!("{bar:BAR$}"));
+    columns.retain(Column::has_any);
+    columns
+}
+
+/// Draws the sessions of a version against the one that it is compared with.
+fn sessions(cell: &CellReport, end: f64) -> String {
+    let values: Vec<Option<f64>> = cell.sessions_percent.iter().copied().map(Some).collect();
+    if values.is_empty() {
+        return String::new();
     }
-    row
+    spark(&values, (-end, end), SPARK)
+}
+
+/// Returns how far the pictures of all sessions go, so that they can be held against each other, percent.
+fn end(report: &Report) -> f64 {
+    let values = report.cells.iter().flat_map(|cell| &cell.sessions_percent);
+    let sizes = sorted(&values.map(|value| value.abs()).collect::<Vec<f64>>());
+    let usual = sizes.get(sizes.len() * DRAWN / 100).copied();
+    usual.unwrap_or(0.0).max(LEAST_END)
+}
+
+/// Returns what the pictures of sessions mean.
+fn legend(report: &Report) -> String {
+    let end = end(report);
+    format!(
+        " {SESSIONS}: ▁ {} or less, █ {} or more",
+        signed_percent(-end),
+        signed_percent(end)
+    )
 }
 
 fn level(cell: &CellReport) -> Option<f64> {
-    match &cell.state {
-        CellState::Measured { level, .. } => level.as_ref().map(|level| level.fetches_per_second),
-        CellState::Gap { .. } | CellState::Pending => None,
-    }
+    cell.level().map(|level| level.fetches_per_second)
 }
 
-fn figures(cell: &CellReport) -> Option<&Figures> {
-    match &cell.state {
-        CellState::Measured { figures, .. } => figures.as_deref(),
-        CellState::Gap { .. } | CellState::Pending => None,
-    }
-}
-
-fn note(cell: &CellReport, step: Option<&Step>) -> String {
+/// Returns what came of a cell in the last column.
+fn note(cell: &CellReport, step: Option<&Step>, conclusion: fn(&Step) -> String) -> String {
     match &cell.state {
         CellState::Gap { gap } => format!("gap: {}", stopped(gap.stage, gap.kind)),
         CellState::Pending => "not come to yet".to_owned(),
-        CellState::Measured { .. } => step.map_or_else(String::new, Step::conclusion),
+        CellState::Measured { .. } => step.map_or_else(String::new, conclusion),
     }
 }
 

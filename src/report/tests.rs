@@ -698,6 +698,50 @@ fn nothing_that_is_called_calls_anybody() {
     }
 }
 
+#[test]
+fn a_narrow_terminal_loses_columns_and_breaks_none() {
+    let report = report(&two_axes());
+    for width in 40..140 {
+        let text = report.terminal(width, false);
+        let table = text.lines().skip(3).take_while(|line| !line.is_empty());
+        let table: Vec<&str> = table.collect();
+        let widest = table.iter().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= usize::from(width), "{widest} > {width}:\n{text}");
+        let rows = table
+            .iter()
+            .filter(|line| line.starts_with(" 8.") || line.starts_with(" 9."));
+        assert_eq!(rows.count(), 12, "{width}:\n{text}");
+        assert!(
+            table.iter().any(|line| line.contains("improvement")),
+            "{width}:\n{text}"
+        );
+    }
+    let narrow = report.terminal(60, false);
+    assert!(
+        narrow.contains("+40.0 %") && !narrow.contains("start-up"),
+        "{narrow}"
+    );
+}
+
+#[test]
+fn each_version_shows_its_sessions_against_the_one_before() {
+    let report = report(&regression_across_a_gap());
+    assert_eq!(report.cells[3].sessions_percent.len(), 16);
+    assert!(
+        report.cells[3]
+            .sessions_percent
+            .iter()
+            .all(|percent| *percent < -3.0)
+    );
+    let text = report.terminal(120, false);
+    let row = text
+        .lines()
+        .find(|line| line.starts_with(" 6.0.0"))
+        .unwrap();
+    assert!(row.contains("▁▁▁▁"), "{text}");
+    assert!(text.contains(" sessions: ▁ -"), "{text}");
+}
+
 /// Reads the text of every cell of every table, as GitHub's readers would.
 #[expect(
     clippy::wildcard_enum_match_arm,

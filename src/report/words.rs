@@ -143,6 +143,16 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Returns text in one line of so many characters at most; what is left out of a longer one is shown as `…`.
+pub(super) fn clipped(text: &str, most: usize) -> String {
+    let text = one_line(text);
+    if text.chars().count() <= most {
+        return text;
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
 /// Returns text without control characters: each becomes a space, and so a line break does.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars()
@@ -193,6 +203,12 @@ mod tests {
         assert_eq!(texts, ["7676", "512.3", "12.6", "0.051"]);
         assert_eq!(share(0.05), "5 %");
         assert_eq!(share(1.0 - 0.05 / 9.0), "99.44 %");
+    }
+
+    #[test]
+    fn long_texts_are_clipped_and_short_ones_are_not() {
+        assert_eq!(clipped("1.2.3\n", 6), "1.2.3 ");
+        assert_eq!(clipped("1.2.3-beta", 6), "1.2.3…");
     }
 
     #[test]
