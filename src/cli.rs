@@ -320,6 +320,9 @@ pub struct ReportArgs {
     /// A journal (*.jsonl), or a matrix file whose newest journal is meant; the first matrix of harness.toml by default.
     #[arg(value_name = "JOURNAL|MATRIX")]
     pub of: Option<PathBuf>,
+    /// What the report is for.
+    #[arg(long, value_enum, default_value_t)]
+    pub style: Style,
     /// How the report is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     pub format: ReportFormat,
@@ -371,6 +374,16 @@ pub struct ExportArgs {
     /// Write it to this file instead of stdout, whole or not at all.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+/// What a report is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Style {
+    /// To paste into release notes or a comment: one sentence, a small table, the rest folded; Markdown only.
+    Release,
+    /// To look things up: everything that is known.
+    #[default]
+    Full,
 }
 
 /// Arguments of `history`.

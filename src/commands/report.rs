@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::past::Known;
 use super::print;
-use crate::cli::{Format, ReportArgs, ReportFormat};
+use crate::cli::{Format, ReportArgs, ReportFormat, Style};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::journal;
@@ -14,17 +14,26 @@ use crate::verdict;
 use crate::workplace::{self, Workplace};
 
 pub(super) fn run(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit> {
+    let release = arguments.style == Style::Release;
+    if release && arguments.format != ReportFormat::Md {
+        let message = "the style `release` is Markdown and nothing else";
+        return Err(Error::new(Kind::Usage, message).hint("leave `--format` out"));
+    }
     let path = journal_of(workplace, arguments.of.as_deref())?;
     let run = journal::read(&path)?;
     let judgement = verdict::judge(&run);
     let known = Known::before(workplace, &run)?;
     let report = Report::new(&run, &judgement, &known.past());
-    match &arguments.output {
-        Some(file) => {
-            let root = way(&workplace.root, file);
-            workplace::write(file, &rendered(&report, arguments.format, &root))?;
+    let text = |root: &str| {
+        if release {
+            report.notes()
+        } else {
+            rendered(&report, arguments.format, root)
         }
-        None => print(&rendered(&report, arguments.format, ""))?,
+    };
+    match &arguments.output {
+        Some(file) => workplace::write(file, &text(&way(&workplace.root, file)))?,
+        None => print(&text(""))?,
     }
     Ok(super::run::exit_of(&judgement))
 }

@@ -140,7 +140,8 @@ fn errors(trials: &[Trial<'_>]) -> BTreeMap<ErrorKind, u64> {
     errors
 }
 
-fn positive(number: f64) -> Option<f64> {
+/// Returns a figure that was told; what was not is a zero.
+pub(super) fn positive(number: f64) -> Option<f64> {
     (number > 0.0).then_some(number)
 }
 
@@ -155,9 +156,15 @@ pub(super) type Column = (&'static str, fn(&Details) -> Option<String>);
 /// The columns of the table; those without any entry are left out.
 pub(super) const COLUMNS: [Column; 13] = [
     ("load", |details| Some(details.engine.clone())),
-    ("load CPU %", |details| Some(number(details.client_percent))),
-    ("p95 ms", |details| Some(number(details.latency_p95_ms))),
-    ("p99.9 ms", |details| Some(number(details.latency_p99_9_ms))),
+    ("load CPU %", |details| {
+        positive(details.client_percent).map(number)
+    }),
+    ("p95 ms", |details| {
+        positive(details.latency_p95_ms).map(number)
+    }),
+    ("p99.9 ms", |details| {
+        positive(details.latency_p99_9_ms).map(number)
+    }),
     ("sent late ms", |details| details.lateness_ms.map(number)),
     ("not sent", |details| {
         (details.unsent > 0).then(|| details.unsent.to_string())

@@ -1,9 +1,9 @@
-//! The report as GitHub Markdown.
+//! The report as GitHub Markdown, in the style `full`: everything.
 
-use super::details::{COLUMNS, Column, Details};
+use super::fit::{Part, SUMMARY, fitted};
 use super::plot::forest;
-use super::words::{count, list, number, p_value, stopped};
-use super::{CellReport, CellState, Figures, GapGroup, Report, Row, Step, Table, Triple};
+use super::words::{count, list, p_value, stopped};
+use super::{CellReport, CellState, GapGroup, Report, Row, Step, Table, versions};
 use crate::outcome::Class;
 use crate::verdict::Verdict;
 
@@ -15,36 +15,39 @@ const NOTHING: &str = "&#8203;";
 
 /// Returns the whole report, ending with a line break.
 pub(super) fn render(report: &Report) -> String {
-    let sections = [
-        format!("# {}", escape(&report.title)),
-        escape(&report.status_line()),
-        news(report),
-        levels(report),
-        steps(report),
-        pairs(report),
-        others(report),
-        versions(report),
-        gaps(report),
-        warnings(report),
-        machine(report),
-        method(report),
-        repeat(report),
+    let parts = vec![
+        Part::fixed(format!("# {}", escape(&report.title))),
+        Part::fixed(escape(&report.status_line())),
+        Part::new("news", 1, vec![news(report), String::new()]),
+        Part::fixed(levels(report)),
+        Part::new("steps", 1, vec![steps(report), String::new()]),
+        Part::new("pairs", 5, pairs(report)),
+        Part::new("other numbers", 6, vec![others(report), String::new()]),
+        Part::new("figures of the versions", 7, versions::sections(report)),
+        Part::new("gaps", 4, gaps(report)),
+        Part::new("warnings", 2, vec![warnings(report), String::new()]),
+        Part::new("machine", 3, vec![machine(report), String::new()]),
+        Part::new(
+            "method",
+            3,
+            vec![section("Method", &method(report)), String::new()],
+        ),
+        Part::fixed(section("Repeat", &repeat(report))),
     ];
-    let mut text = sections
-        .into_iter()
-        .filter(|text| !text.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n\n");
-    text.push('\n');
-    text
+    fitted(parts, SUMMARY)
 }
 
 /// Returns the tables in the manner of the 2012 page.
 fn levels(report: &Report) -> String {
+    let (how, marks) = if report.single {
+        ("one trial each", String::new())
+    } else {
+        let against = escape(&report.compared_with);
+        let marks = format!("; ▼ is a regression and ▲ an improvement against {against}");
+        ("fitted to solo trials and races", marks)
+    };
     let mut parts = vec![format!(
-        "Fetches/sec of each version, fitted to solo trials and races; one release line in a row, newest first. `-` \
-         is a gap, its reason stands below; ▼ is a regression and ▲ an improvement against {}.",
-        escape(&report.compared_with)
+        "Fetches/sec of each version, {how}; one release line in a row, newest first. `-` is a gap, its reason stands below{marks}."
     )];
     for table in &report.tables {
         if !table.axes.is_empty() {
@@ -104,7 +107,7 @@ fn level_entry(report: &Report, cell: &CellReport) -> String {
     let figure = match &cell.state {
         CellState::Measured {
             level: Some(level), ..
-        } => number(level.fetches_per_second),
+        } => report.shown(level.fetches_per_second),
         CellState::Measured { level: None, .. } => "not measured alone".to_owned(),
         CellState::Gap { .. } => "-".to_owned(),
         CellState::Pending => "…".to_owned(),
@@ -118,38 +121,52 @@ fn level_entry(report: &Report, cell: &CellReport) -> String {
     format!("{}<br>{figure}{mark}", escape(&cell.version))
 }
 
+/// Returns sentences as a list of points.
+pub(super) fn points(sentences: &[String]) -> String {
+    let lines = sentences.iter().map(|text| format!("- {}", escape(text)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 fn news(report: &Report) -> String {
     let sentences = report.news.sentences();
     if sentences.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = sentences
-        .iter()
-        .map(|text| format!("- {}", escape(text)))
-        .collect();
-    format!("## News\n\n{}", lines.join("\n"))
+    format!("## News\n\n{}", points(&sentences))
 }
 
 fn steps(report: &Report) -> String {
-    let lines: Vec<String> = report
-        .flagged()
-        .map(|step| {
-            let (name, sentence) = (escape(&step.name()), escape(&step.sentence()));
-            match step.other_changes() {
-                Some(changes) => format!("- **{name}**: {sentence}; {}.", escape(&changes)),
-                None => format!("- **{name}**: {sentence}."),
-            }
-        })
-        .collect();
+    if report.single {
+        return "## Steps\n\nEach version was measured once, which cannot tell a step from a bad moment: none is judged. `harness \
+                history` names those that deserve another look."
+            .to_owned();
+    }
+    let lines: Vec<String> = report.flagged().map(flagged).collect();
     if lines.is_empty() {
         return "## Steps\n\nNo step is flagged.".to_owned();
     }
     format!("## Steps\n\n{}", lines.join("\n"))
 }
 
-fn pairs(report: &Report) -> String {
+/// Returns a flagged step as a point of a list.
+pub(super) fn flagged(step: &Step) -> String {
+    let (name, sentence) = (escape(&step.name()), escape(&step.sentence()));
+    let culprit = step.culprit.as_ref();
+    let culprit = culprit.map_or_else(String::new, |commit| {
+        format!("; `harness bisect` found {}", escape(commit))
+    });
+    let changes = step.other_changes();
+    let changes = changes.map_or_else(String::new, |changes| format!("; {}", escape(&changes)));
+    format!("- **{name}**: {sentence}{culprit}{changes}.")
+}
+
+/// Returns the pairs with and without their picture.
+fn pairs(report: &Report) -> Vec<String> {
+    if report.single {
+        return Vec::new();
+    }
     if report.pairs.is_empty() {
-        return "## Pairs\n\nThere are no two versions to compare.".to_owned();
+        return vec!["## Pairs\n\nThere are no two versions to compare.".to_owned()];
     }
     let header = [
         "pair",
@@ -164,14 +181,16 @@ fn pairs(report: &Report) -> String {
         &header.map(str::to_owned),
         &report.pairs.iter().map(pair_row).collect::<Vec<_>>(),
     );
+    let table = format!("## Pairs\n\n{table}");
     let picture = forest(&report.pairs);
     if picture.is_empty() {
-        return format!("## Pairs\n\n{table}");
+        return vec![table];
     }
-    format!(
-        "## Pairs\n\n{table}\n\nEffects with their intervals, percent of the baseline; left is worse.\n\n{}",
-        fence(&picture)
-    )
+    let picture = fence(&picture);
+    let whole = format!(
+        "{table}\n\nEffects with their intervals, percent of the baseline; left is worse.\n\n{picture}"
+    );
+    vec![whole, table]
 }
 
 /// Returns what is known of the pairs by further numbers; nothing where only one decides.
@@ -212,124 +231,34 @@ fn pair_row(step: &Step) -> Vec<String> {
     ]
 }
 
-fn versions(report: &Report) -> String {
-    let measured: Vec<(&CellReport, &Figures)> = report
-        .cells
-        .iter()
-        .filter_map(|cell| match &cell.state {
-            CellState::Measured {
-                figures: Some(figures),
-                ..
-            } => Some((cell, figures.as_ref())),
-            CellState::Measured { figures: None, .. }
-            | CellState::Gap { .. }
-            | CellState::Pending => None,
-        })
-        .collect();
-    if measured.is_empty() {
-        return String::new();
-    }
-    let rows = |row: fn(&Figures) -> Vec<String>| -> Vec<Vec<String>> {
-        let named = |(cell, figures): &(&CellReport, &Figures)| {
-            [vec![escape(&cell.id)], row(figures)].concat()
-        };
-        measured.iter().map(named).collect()
-    };
-    let load = [
-        "version",
-        "trials",
-        "fetches/sec",
-        "bytes/sec",
-        "msecs/connect mean, max, min",
-        "msecs/first-response mean, max, min",
-    ];
-    let rest = [
-        "version",
-        "latency p50 ms",
-        "p90 ms",
-        "p99 ms",
-        "max ms",
-        "CPU µs/answer",
-        "peak RSS MiB",
-        "PSS MiB",
-        "threads",
-        "start-up ms",
-    ];
-    let parts = [
-        "## Versions".to_owned(),
-        "Medians over the solo trials of each version, each figure for itself.".to_owned(),
-        grid(&load.map(str::to_owned), &rows(load_figures)),
-        grid(&rest.map(str::to_owned), &rows(other_figures)),
-        details(&measured),
-    ];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    parts.join("\n\n")
-}
-
-/// Returns the figures that few ask for, folded; nothing where none are known.
-fn details(measured: &[(&CellReport, &Figures)]) -> String {
-    let known: Vec<(&str, &Details)> = measured
-        .iter()
-        .filter_map(|(cell, figures)| Some((cell.id.as_str(), figures.details.as_ref()?)))
-        .collect();
-    let any = |(_, entry): &&Column| known.iter().any(|(_, details)| entry(details).is_some());
-    let columns: Vec<&Column> = COLUMNS.iter().filter(any).collect();
-    if columns.is_empty() {
-        return String::new();
-    }
-    let header = columns.iter().map(|(name, _)| (*name).to_owned());
-    let header: Vec<String> = std::iter::once("version".to_owned())
-        .chain(header)
-        .collect();
-    let row = |(id, details): &(&str, &Details)| {
-        let entry = |column: &&Column| column.1(details).unwrap_or_else(|| "none".to_owned());
-        let entries = columns.iter().map(|column| escape(&entry(column)));
-        std::iter::once(escape(id)).chain(entries).collect()
-    };
-    let rows: Vec<Vec<String>> = known.iter().map(row).collect();
-    format!(
-        "<details><summary>More figures of the same trials</summary>\n\n{}\n\n</details>",
-        grid(&header, &rows)
-    )
-}
-
-fn load_figures(figures: &Figures) -> Vec<String> {
-    vec![
-        figures.trials.to_string(),
-        number(figures.fetches_per_second),
-        number(figures.bytes_per_second),
-        triple(&figures.connect_ms),
-        triple(&figures.first_response_ms),
-    ]
-}
-
-fn triple(triple: &Triple) -> String {
-    [triple.mean, triple.max, triple.min].map(number).join(", ")
-}
-
-fn other_figures(figures: &Figures) -> Vec<String> {
-    let optional = |figure: Option<f64>| figure.map_or_else(|| "not known".to_owned(), number);
-    vec![
-        number(figures.latency_p50_ms),
-        number(figures.latency_p90_ms),
-        number(figures.latency_p99_ms),
-        number(figures.latency_max_ms),
-        optional(figures.cpu_us_per_answer),
-        optional(figures.rss_peak_mib),
-        optional(figures.pss_mib),
-        figures
-            .threads
-            .map_or_else(|| optional(None), |threads| format!("{threads}")),
-        optional(figures.startup_ms),
-    ]
-}
-
-fn gaps(report: &Report) -> String {
+/// Returns the gaps with all that is known of them, and in a line each.
+fn gaps(report: &Report) -> Vec<String> {
     if report.gaps.is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let groups: Vec<String> = report.gaps.iter().map(gap).collect();
-    format!("## Gaps\n\n{}", groups.join("\n\n"))
+    vec![
+        format!("## Gaps\n\n{}", groups.join("\n\n")),
+        format!("## Gaps\n\n{}", gaps_in_short(&report.gaps)),
+        String::new(),
+    ]
+}
+
+/// Returns a line for each group of gaps.
+pub(super) fn gaps_in_short(groups: &[GapGroup]) -> String {
+    let line = |group: &GapGroup| {
+        let known = group.acknowledged.as_ref();
+        let known = known.map_or_else(String::new, |reason| {
+            format!(" (known: {})", escape(reason))
+        });
+        format!(
+            "- **{}**: {}{known}: {}",
+            escape(&group.name),
+            stopped(group.stage, group.kind),
+            escape(&group.cause)
+        )
+    };
+    groups.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn gap(group: &GapGroup) -> String {
@@ -372,12 +301,8 @@ fn warnings(report: &Report) -> String {
     if report.warnings.is_empty() {
         return String::new();
     }
-    let lines: Vec<String> = report
-        .warnings
-        .iter()
-        .map(|text| format!("- Note: {}", escape(text)))
-        .collect();
-    format!("## Warnings\n\n{}", lines.join("\n"))
+    let notes = report.warnings.iter().map(|text| format!("Note: {text}"));
+    format!("## Warnings\n\n{}", points(&notes.collect::<Vec<_>>()))
 }
 
 fn machine(report: &Report) -> String {
@@ -392,18 +317,24 @@ fn machine(report: &Report) -> String {
     )
 }
 
-fn method(report: &Report) -> String {
-    let paragraphs: Vec<String> = report.method.iter().map(|text| escape(text)).collect();
-    format!("## Method\n\n{}", paragraphs.join("\n\n"))
+fn section(heading: &str, text: &str) -> String {
+    format!("## {heading}\n\n{text}")
 }
 
-fn repeat(report: &Report) -> String {
+/// Returns how it was measured and judged, in paragraphs.
+pub(super) fn method(report: &Report) -> String {
+    let paragraphs: Vec<String> = report.method.iter().map(|text| escape(text)).collect();
+    paragraphs.join("\n\n")
+}
+
+/// Returns which run it was and how to repeat it.
+pub(super) fn repeat(report: &Report) -> String {
     let ended = match report.ended {
         Some(ended) => format!("ended {ended:.0}"),
         None => "not ended".to_owned(),
     };
     format!(
-        "## Repeat\n\nRun {} by Harness {}, begun {:.0}, {ended}; {} in order, seed {}. To repeat it:\n\n{}",
+        "Run {} by Harness {}, begun {:.0}, {ended}; {} in order, seed {}. To repeat it:\n\n{}",
         code(&report.run),
         escape(&report.harness),
         report.started,
@@ -450,7 +381,7 @@ fn begins_reference(before: &[char], next: char) -> bool {
 }
 
 /// Returns text in a fenced block whose fence is longer than any run of backticks inside.
-fn fence(text: &str) -> String {
+pub(super) fn fence(text: &str) -> String {
     let kept = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');
     let text: String = text.chars().filter(kept).collect();
     let fence = "`".repeat(longest_run(&text).max(2) + 1);

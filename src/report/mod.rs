@@ -1,12 +1,14 @@
 //! Run → what to say → how to say it. Pure.
 //!
-//! [`Report`] holds everything that is said; `markdown`, `terminal` and `json` only lay it out.
+//! [`Report`] holds everything that is said; `markdown` (style `full`), `notes` (style `release`), `terminal` and `json`
+//! only lay it out.
 
 mod boil;
 mod columns;
 mod compare;
 mod details;
 mod figures;
+mod fit;
 mod gaps;
 mod history;
 pub(crate) mod html;
@@ -14,11 +16,14 @@ mod json;
 mod load;
 mod markdown;
 pub mod nightly;
+mod notes;
 mod past;
 mod plot;
+mod release;
 mod steps;
 mod terminal;
 mod texts;
+mod versions;
 mod warnings;
 pub(crate) mod words;
 
@@ -37,6 +42,7 @@ pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
 pub use load::{Load, loads};
 pub use past::{Accepted, Acknowledgement, News, Past, accepted};
+pub use release::{Against, Release, What};
 pub use steps::{DependencyChange, Step};
 pub(crate) use warnings::DELAYED_ACK;
 
@@ -63,6 +69,10 @@ pub struct Report {
     pub ended: Option<Timestamp>,
     /// The counts.
     pub status: Status,
+    /// Whether each version was measured once and none was raced: then nothing can be judged.
+    pub single: bool,
+    /// The newest version for each combination of axes, against those before it.
+    pub releases: Vec<Release>,
     /// Levels in the manner of the 2012 page, one table for each combination of axes.
     pub tables: Vec<Table>,
     /// What each version is compared with: `the version before`, `the version that it grew out of`, or the reference.
@@ -181,6 +191,7 @@ impl Report {
         let cells: Vec<CellReport> = (0..header.cells.len())
             .map(|cell| cell_report(run, (judgement, &evidence), cell))
             .collect();
+        let single = is_single(judgement, &cells);
         Self {
             schema: SCHEMA,
             title: header.matrix.title.clone(),
@@ -189,6 +200,8 @@ impl Report {
             started: header.started,
             ended: run.summary.as_ref().map(|summary| summary.ended),
             status: status(run, judgement, past),
+            single,
+            releases: release::releases(run, judgement),
             tables: tables(run),
             compared_with: texts::compared_with(header),
             pairs: judgement
@@ -207,15 +220,24 @@ impl Report {
             warnings: warnings::sentences(run, judgement),
             machine_in_short: texts::machine_in_short(&header.machine),
             machine: texts::machine(run),
-            method: texts::method(header, judgement),
+            method: if single {
+                texts::method_of_one_run(header)
+            } else {
+                texts::method(header, judgement)
+            },
             seed: header.seed,
             repeat: texts::repeat(header),
         }
     }
 
-    /// Returns the report as GitHub Markdown, ending with a line break.
+    /// Returns the report as GitHub Markdown in the style `full`, ending with a line break.
     pub fn markdown(&self) -> String {
         markdown::render(self)
+    }
+
+    /// Returns what release notes need as GitHub Markdown in the style `release`, ending with a line break.
+    pub fn notes(&self) -> String {
+        notes::render(self)
     }
 
     /// Returns a summary for a terminal that many columns wide, ending with a line break.
@@ -233,6 +255,15 @@ impl Report {
         json::render(self)
     }
 
+    /// Returns a figure as text: of a single run as its program wrote it, else with no more digits than tell something.
+    fn shown(&self, figure: f64) -> String {
+        if self.single {
+            words::digits(figure)
+        } else {
+            words::number(figure)
+        }
+    }
+
     /// Returns the steps that are flagged, those by the main number first.
     fn flagged(&self) -> impl Iterator<Item = &Step> {
         let all = self.pairs.iter().chain(&self.others);
@@ -248,21 +279,24 @@ impl Report {
                 0 => words::count(status.gaps, "gap"),
                 known => format!("{} ({known} known)", words::count(status.gaps, "gap")),
             },
-            words::count(status.regressions, "regression"),
-            words::count(status.improvements, "improvement"),
-            format!("{} the same", words::count(status.same, "pair")),
-            format!("{} unknown", status.unknown),
         ];
         if status.pending > 0 {
-            parts.insert(
-                2,
-                format!(
-                    "{} not come to yet",
-                    words::count(status.pending, "version")
-                ),
-            );
+            let pending = words::count(status.pending, "version");
+            parts.push(format!("{pending} not come to yet"));
         }
-        format!("{}; {}.", parts.join(", "), self.machine_in_short)
+        if !self.single {
+            parts.extend([
+                words::count(status.regressions, "regression"),
+                words::count(status.improvements, "improvement"),
+                format!("{} the same", words::count(status.same, "pair")),
+                format!("{} unknown", status.unknown),
+            ]);
+        }
+        let parts = parts.join(", ");
+        match self.machine_in_short.as_str() {
+            "" => format!("{parts}."),
+            machine => format!("{parts}; {machine}."),
+        }
     }
 }
 
@@ -282,6 +316,14 @@ impl CellReport {
             CellState::Gap { .. } | CellState::Pending => None,
         }
     }
+}
+
+/// Returns whether there is one value of each of several versions and no more.
+fn is_single(judgement: &Judgement, cells: &[CellReport]) -> bool {
+    let trials = cells.iter().filter_map(CellReport::figures);
+    let trials: Vec<usize> = trials.map(|figures| figures.trials).collect();
+    let raced = judgement.all().any(|pair| pair.effect.is_some());
+    !raced && trials.len() > 1 && trials.iter().all(|trials| *trials == 1)
 }
 
 /// Returns the change of each session as that of the number itself.

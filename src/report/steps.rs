@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::axes_name;
 use super::words::{
-    as_percent, change_in_words, change_percent, count, is_better_smaller, list, p_value,
-    percent_range, quantity, signed_percent,
+    as_percent, change_in_words, change_percent, changes_percent, claim, count, is_better_smaller,
+    list, p_value, percent_range, quantity, signed_percent,
 };
 use crate::journal::{Built, Run};
 use crate::verdict::{Comparison, Metric, Verdict, Warning};
@@ -47,6 +47,9 @@ pub struct Step {
     pub confirmed: Option<bool>,
     /// Whether fresh sessions are asked for at all.
     pub confirmation_asked: bool,
+    /// The commit that made it, where a bisection of the step found one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<String>,
     /// Packages built into the two that differ between them, beside the version itself.
     pub dependencies: Vec<DependencyChange>,
     /// What a reader should know.
@@ -89,14 +92,9 @@ impl Step {
             metric: comparison.metric,
             verdict: comparison.verdict,
             effect_percent: comparison.effect.map(change),
-            interval_percent: comparison.interval.map(|(low, high)| {
-                let ends = (change(low), change(high));
-                if better_smaller {
-                    (ends.1, ends.0)
-                } else {
-                    ends
-                }
-            }),
+            interval_percent: comparison
+                .interval
+                .map(|ends| changes_percent(comparison.metric, ends)),
             better_smaller,
             detectable_percent: comparison.detectable.map(as_percent),
             adjusted_p: comparison.adjusted_p,
@@ -104,6 +102,7 @@ impl Step {
             sessions_needed: comparison.sessions_needed,
             confirmed: comparison.confirmed,
             confirmation_asked: run.header.rule.confirm,
+            culprit: None,
             dependencies: dependency_changes(run, &comparison.pair),
             warnings: comparison.warnings.clone(),
         }
@@ -122,6 +121,11 @@ impl Step {
             "other packages differ as well: {}",
             changes.join(", ")
         ))
+    }
+
+    /// Returns whether another is about the same two cells.
+    pub(super) fn is_of_same_cells(&self, other: &Self) -> bool {
+        self.baseline == other.baseline && self.candidate == other.candidate
     }
 
     /// Returns whether it is a regression or an improvement.
@@ -216,6 +220,48 @@ impl Step {
             (Some(false), _) => "not confirmed",
             (None, true) => "not yet confirmed",
             (None, false) => "without confirmation",
+        }
+    }
+
+    /// Returns the whole of it in one sentence: `1.4.0 answers 3.1 % fewer requests per second than 1.3.2 (2.4 to 3.8 %,
+    /// confirmed)`.
+    pub(super) fn assertion(&self) -> String {
+        let [baseline, candidate] =
+            [&self.baseline, &self.candidate].map(|cell| self.version(cell));
+        let known = || {
+            format!(
+                "{} {} ({})",
+                self.quantity(),
+                self.effect(),
+                self.interval()
+            )
+        };
+        match (self.verdict, self.effect_percent) {
+            (Verdict::Regression | Verdict::Improvement, Some(effect)) => {
+                let interval = self.interval_percent;
+                let mut facts: Vec<String> = Vec::new();
+                facts.extend(interval.map(|interval| magnitudes(interval, effect)));
+                facts.push(self.confirmation().to_owned());
+                let (claim, facts) = (claim(self.metric, effect), facts.join(", "));
+                format!(
+                    "{candidate} {claim} than {baseline} ({facts}){}",
+                    self.suspects()
+                )
+            }
+            (Verdict::Same, _) => {
+                format!(
+                    "{candidate} and {baseline} are the same within the margin: {}",
+                    known()
+                )
+            }
+            (Verdict::Regression | Verdict::Improvement | Verdict::Unknown, effect) => {
+                let known = effect.map_or_else(String::new, |_| format!("; {}", known()));
+                let conclusion = self.conclusion();
+                format!(
+                    "Whether {candidate} is better or worse than {baseline} is {conclusion}{known}"
+                )
+            }
+            (Verdict::Incomparable, _) => format!("{candidate} and {baseline} may not be compared"),
         }
     }
 

@@ -149,7 +149,9 @@ fn columns(report: &Report) -> Vec<Column> {
         Column::numbers(
             "fetches\n/sec",
             2,
-            of_cells(&|cell| level(cell).map_or_else(|| "-".to_owned(), |level| number(level))),
+            of_cells(&|cell| {
+                level(cell).map_or_else(|| "-".to_owned(), |level| report.shown(level))
+            }),
         ),
         Column::text("", of_cells(&|cell| format!("{:BAR$}", bar(cell)))).giving_way(9),
         Column::numbers(

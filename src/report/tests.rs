@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::journal::{Built, Launch, Launched, Purpose, Summary};
 use crate::matrix::{Arrivals, Compare, Design, Metric, PathShare};
-use crate::outcome::{Counters, ErrorKind, GapKind};
+use crate::outcome::{Counters, ErrorKind, GapKind, Latency, Spread};
 use crate::verdict::fixture::{self, NOISE, fail, measure, run, sample, session};
 use crate::verdict::judge;
 use crate::version::{Order, Version};
@@ -28,7 +28,7 @@ fn end(run: &mut Run, exit: u8) {
     });
 }
 
-fn all_well() -> Run {
+pub(super) fn all_well() -> Run {
     let mut run = run(&["20.18.0", "20.19.0", "22.12.0", "22.13.0"]);
     let rates = [(0, 8000.0), (1, 8010.0), (2, 8600.0), (3, 8590.0)];
     measure(&mut run, Purpose::Measure, &rates, &NOISE);
@@ -37,7 +37,7 @@ fn all_well() -> Run {
     run
 }
 
-fn regression_across_a_gap() -> Run {
+pub(super) fn regression_across_a_gap() -> Run {
     let mut run = run(&["0.12.18", "4.0.0", "5.0.0", "6.0.0", "6.1.0"]);
     for cell in [1, 2] {
         let gap = Gap::new(GapKind::Failed, "the linker did not find a symbol")
@@ -55,7 +55,7 @@ fn regression_across_a_gap() -> Run {
     run
 }
 
-fn everything_a_gap() -> Run {
+pub(super) fn everything_a_gap() -> Run {
     let mut run = run(&["0.1.0", "0.5.4"]);
     let exited = Gap::new(
         GapKind::Exited,
@@ -74,7 +74,7 @@ fn everything_a_gap() -> Run {
 }
 
 /// Two versions of Node under three of restify, with another axis besides: one cell is excluded, one Node not there.
-fn two_axes() -> Run {
+pub(super) fn two_axes() -> Run {
     let axes = [
         ("10.17.0", "json"),
         ("10.17.0", "text"),
@@ -678,6 +678,91 @@ fn a_command_that_names_its_seed_is_repeated_as_it_is() {
 }
 
 #[test]
+fn release_notes_say_it_in_one_sentence_and_a_small_table() {
+    insta::assert_snapshot!("all_well_release", report(&all_well()).notes());
+    insta::assert_snapshot!(
+        "regression_across_a_gap_release",
+        report(&regression_across_a_gap()).notes()
+    );
+    insta::assert_snapshot!(
+        "everything_a_gap_release",
+        report(&everything_a_gap()).notes()
+    );
+}
+
+/// A minor version that is slower than the one before it, and perhaps a patch of it that changes nothing.
+fn slower(names: &[&str]) -> Run {
+    let mut run = run(names);
+    let rates = [(0, 8000.0), (1, 7752.0), (2, 7750.0)];
+    measure(&mut run, Purpose::Measure, &rates[..names.len()], &NOISE);
+    measure(&mut run, Purpose::Confirm, &rates[..2], &NOISE);
+    end(&mut run, 1);
+    run
+}
+
+#[test]
+fn a_patch_is_held_against_the_patch_before_it_and_against_the_last_minor_version() {
+    let told = report(&slower(&["1.3.2", "1.4.0", "1.4.1"]));
+    let [release] = told.releases.as_slice() else {
+        panic!("{:?}", told.releases);
+    };
+    let against: Vec<(What, usize, usize)> = release
+        .against
+        .iter()
+        .map(|one| (one.what, one.cell, one.pairs.len()))
+        .collect();
+    assert_eq!(against, [(What::Compared, 1, 1), (What::LastMinor, 0, 2)]);
+    let minor = &release.against[1];
+    let sum = |pick: fn(&Step) -> Option<f64>| -> f64 {
+        let factors = told.pairs.iter().filter_map(pick);
+        (factors
+            .map(|percent| 1.0 + percent / 100.0)
+            .product::<f64>()
+            - 1.0)
+            * 100.0
+    };
+    let effect = minor.effect_percent.unwrap();
+    assert!((effect - sum(|step| step.effect_percent)).abs() < 1e-9);
+    let (low, high) = minor.interval_percent.unwrap();
+    assert!(low < effect && effect < high && high < 0.0, "{low} {high}");
+    let text = told.notes();
+    assert!(
+        text.starts_with("**1.4.1 and 1.4.0 are the same within the margin: "),
+        "{text}"
+    );
+    let table = parsed_tables(&text).remove(0);
+    assert_eq!(table[2][0], "1.4.0, the version before");
+    assert_eq!(table[3][0], "1.3.2, the last minor version");
+    assert_eq!(table[3][4], "sum of 2 steps");
+    assert!(
+        text.contains("- **1.3.2 → 1.4.0**: 3.1 % fewer answers per second ("),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_sentence_of_a_release_has_interval_and_certainty() {
+    let text = report(&slower(&["1.3.2", "1.4.0"])).notes();
+    let told = "**1.4.0 answers 3.1 % fewer requests per second than 1.3.2 (";
+    assert!(text.starts_with(told), "{text}");
+    assert!(
+        text.lines().next().unwrap().ends_with(" %, confirmed).**"),
+        "{text}"
+    );
+    let text = report(&several_numbers()).notes();
+    let more = ".** 2.0.0 takes 10.4 % more memory than 1.0.0 (10.2 to 10.6 %, confirmed). 2.0.0 takes 8.0 % less time to start";
+    assert!(text.lines().next().unwrap().contains(more), "{text}");
+}
+
+#[test]
+fn a_culprit_that_a_bisection_found_stands_with_its_step() {
+    let mut report = report(&slower(&["1.3.2", "1.4.0", "1.4.1"]));
+    report.pairs[0].culprit = Some("1a2b3c4 Copy each body twice".to_owned());
+    let found = "; `harness bisect` found 1a2b3c4 Copy each body twice.";
+    assert!(report.notes().contains(found) && report.markdown().contains(found));
+}
+
+#[test]
 fn nothing_that_is_called_calls_anybody() {
     let mut run = regression_across_a_gap();
     let name = "@octocat fixes #12, GH-13 and org/repo#14; a@b.example";
@@ -686,7 +771,7 @@ fn nothing_that_is_called_calls_anybody() {
     run.header.cells[3].version.name = name.to_owned();
     run.given_up.insert(4, Gap::new(GapKind::Exited, name));
     let report = report(&run);
-    for text in [report.markdown()] {
+    for text in [report.markdown(), report.notes()] {
         let outside = text.split("```").step_by(2).collect::<String>();
         for called in ["@octocat", "#12", "GH-13", "#14", "@b"] {
             assert!(!outside.contains(called), "{called}: {outside}");
@@ -696,6 +781,158 @@ fn nothing_that_is_called_calls_anybody() {
             "{outside}"
         );
     }
+}
+
+/// A run of so many versions with long names, no two gaps of which have the same reason.
+fn many_gaps(count: usize) -> Run {
+    let names: Vec<String> = (0..count)
+        .map(|minor| format!("1.{minor}.0-{}", "x".repeat(60)))
+        .collect();
+    let mut run = run(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    for cell in 0..count - 2 {
+        let gap = Gap::new(GapKind::Failed, format!("reason {}", "y".repeat(cell % 50)));
+        run.builds
+            .insert(cell, Built::Gap(gap.with_errors(vec!["z".repeat(2000)])));
+    }
+    measure(
+        &mut run,
+        Purpose::Measure,
+        &[(count - 2, 8000.0), (count - 1, 7000.0)],
+        &NOISE,
+    );
+    run
+}
+
+#[test]
+fn what_is_too_long_for_a_place_loses_detail_and_no_row_of_a_table() {
+    let report = report(&many_gaps(600));
+    let notes = report.notes();
+    assert!(notes.len() <= 65_536, "{}", notes.len());
+    assert!(notes.contains("to stay within 65536 bytes: "), "{notes}");
+    assert!(notes.contains("<summary>Repeat this</summary>"));
+    assert_eq!(parsed_tables(&notes)[0].len(), 3);
+    let full = report.markdown();
+    assert!(full.len() <= 1_048_576, "{}", full.len());
+    assert!(full.contains("reason yyy") && !full.contains("zzzz"));
+    let rows: usize = parsed_tables(&full)[0]
+        .iter()
+        .map(|row| row.iter().filter(|cell| cell.contains("1.")).count())
+        .sum();
+    assert_eq!(rows, 600);
+}
+
+#[test]
+fn figures_of_one_run_of_another_program_stand_as_it_wrote_them() {
+    let mut run = run(&["0.6.7", "0.7.0"]);
+    for (cell, rate) in [(0, 7790.8), (1, 7675.8)] {
+        fixture::solo(&mut run, cell, rate);
+    }
+    for session in &mut run.sessions {
+        let Launched::Sample(sample) = &mut session.launches[0].outcome else {
+            panic!("all are samples");
+        };
+        sample.load.latency = Latency::default();
+        sample.load.connect = Spread {
+            mean: 0.050_985,
+            max: 1.047,
+            min: 0.02,
+            count: 1,
+        };
+    }
+    let machine = &mut run.header.machine;
+    (machine.cpu, machine.kernel, machine.os) = (String::new(), String::new(), String::new());
+    (machine.cores, machine.virtualisation) = (0, None);
+    end(&mut run, 125);
+    let text = report(&run).markdown();
+    assert!(text.contains("2 versions measured, 0 gaps.\n"), "{text}");
+    let tables = parsed_tables(&text);
+    assert_eq!(
+        tables[0][1..].concat(),
+        ["0.7", "0.7.0\n7675.8", "0.6", "0.6.7\n7790.8"]
+    );
+    assert_eq!(tables[1][2][4], "0.050985, 1.047, 0.02");
+    assert!(
+        !text.contains("latency p50") && !text.contains("## Pairs"),
+        "{text}"
+    );
+    assert!(
+        text.contains("none is judged. `harness history` names"),
+        "{text}"
+    );
+}
+
+/// The page of 2012: one run of each version, read from its table.
+fn published() -> (Run, Vec<Vec<&'static str>>) {
+    let table = include_str!("../../tests/data/node-2012.csv").trim();
+    let mut rows: Vec<Vec<&str>> = table
+        .lines()
+        .skip(1)
+        .map(|row| row.split(',').collect())
+        .collect();
+    rows.reverse();
+    let mut run = run(&rows.iter().map(|row| row[0]).collect::<Vec<_>>());
+    for (cell, row) in rows.iter().enumerate() {
+        let figures: Vec<f64> = row[2..]
+            .iter()
+            .filter_map(|figure| figure.parse().ok())
+            .collect();
+        let [rate, bytes, connect @ .., first_mean, first_max, first_min] = figures.as_slice()
+        else {
+            fail(&mut run, cell, Gap::new(GapKind::Failed, row[1]));
+            continue;
+        };
+        // A second as long as a million makes whole numbers of all figures.
+        fixture::solo(&mut run, cell, rate * 1e5);
+        let session = run.sessions.last_mut().unwrap();
+        let Launched::Sample(sample) = &mut session.launches[0].outcome else {
+            panic!("all are samples");
+        };
+        let spread = |mean, max, min| Spread {
+            mean,
+            max,
+            min,
+            count: 1,
+        };
+        sample.load.seconds = 1e6;
+        sample.load.body_bytes = format!("{:.0}", bytes * 1e6).parse().unwrap();
+        sample.load.connect = spread(connect[0], connect[1], connect[2]);
+        sample.load.first_response = spread(*first_mean, *first_max, *first_min);
+    }
+    end(&mut run, 125);
+    (run, rows)
+}
+
+#[test]
+fn the_page_of_2012_comes_out_again_with_every_figure_and_dash_in_its_place() {
+    let (run, published) = published();
+    let text = report(&run).markdown();
+    let tables = parsed_tables(&text);
+    let mut lines: Vec<&str> = Vec::new();
+    let mut shown: Vec<Vec<String>> = Vec::new();
+    for row in &tables[0][1..] {
+        lines.extend(Some(row[0].as_str()).filter(|line| !line.is_empty()));
+        let cells = row[1..].iter().filter(|cell| !cell.is_empty());
+        shown.extend(cells.map(|cell| cell.split('\n').map(str::to_owned).collect()));
+    }
+    assert_eq!(lines, ["0.7", "0.6", "0.5", "0.4", "0.3", "0.2", "0.1"]);
+    let wanted: Vec<[&str; 2]> = published
+        .iter()
+        .rev()
+        .map(|row| [row[0], if row[2].is_empty() { "-" } else { row[2] }])
+        .collect();
+    assert_eq!(shown, wanted);
+    assert_eq!(shown.iter().filter(|cell| cell[1] == "-").count(), 5);
+    let figures: Vec<Vec<String>> = tables[1][1..]
+        .iter()
+        .map(|row| row.join(", ").split(", ").map(str::to_owned).collect())
+        .collect();
+    let measured: Vec<Vec<&str>> = published
+        .iter()
+        .filter(|row| !row[2].is_empty())
+        .map(|row| [&[row[0], "1"], &row[2..]].concat())
+        .collect();
+    assert_eq!(figures, measured);
+    assert_eq!(figures.len(), 60);
 }
 
 #[test]

@@ -25,13 +25,20 @@ pub(super) fn compared_with(header: &Header) -> String {
 
 /// Returns `Example CPU, 2 CPUs, linux 6.1.0, KVM`.
 pub(super) fn machine_in_short(machine: &Machine) -> String {
-    let mut parts = vec![
+    let cores = (machine.cores > 0).then(|| count(machine.cores, "CPU"));
+    let parts = [
         machine.cpu.clone(),
-        count(machine.cores, "CPU"),
+        cores.unwrap_or_default(),
         format!("{} {}", machine.os, machine.kernel),
+        machine.virtualisation.clone().unwrap_or_default(),
     ];
-    parts.extend(machine.virtualisation.clone());
-    parts.join(", ")
+    told(parts).join(", ")
+}
+
+/// Returns the parts that say something: of results of another program nothing may be known.
+fn told<const N: usize>(parts: [String; N]) -> Vec<String> {
+    let parts = parts.into_iter().map(|part| part.trim().to_owned());
+    parts.filter(|part| !part.is_empty()).collect()
 }
 
 /// Returns the machine's facts, name and value.
@@ -44,19 +51,17 @@ pub(super) fn machine(run: &Run) -> Vec<(String, String)> {
             .join(", ")
     };
     let virtualisation = machine.virtualisation.as_deref().unwrap_or("none seen");
+    let online = (machine.cores > 0).then(|| format!("{} online", count(machine.cores, "CPU")));
+    let cpu = told([machine.cpu.clone(), online.unwrap_or_default()]).join(", ");
+    let memory = (machine.memory_bytes > 0).then(|| format!("{} MiB", machine.memory_bytes >> 20));
+    let system = [&machine.os, &machine.kernel, &machine.arch].map(String::clone);
     let mut facts = vec![
         ("Host", machine.host.clone()),
-        (
-            "CPU",
-            format!("{}, {} online", machine.cpu, count(machine.cores, "CPU")),
-        ),
+        ("CPU", cpu),
         ("CPUs of the servers", cpus(&header.cpus.server)),
         ("CPUs of the load", cpus(&header.cpus.load)),
-        ("Memory", format!("{} MiB", machine.memory_bytes >> 20)),
-        (
-            "System",
-            format!("{} {} {}", machine.os, machine.kernel, machine.arch),
-        ),
+        ("Memory", memory.unwrap_or_default()),
+        ("System", told(system).join(" ")),
         ("Virtualisation", virtualisation.to_owned()),
     ];
     facts.extend(load_in_short(run).map(|load| ("Load", load)));
@@ -67,8 +72,8 @@ pub(super) fn machine(run: &Run) -> Vec<(String, String)> {
             .iter()
             .map(|(tool, version)| (tool.as_str(), version.clone())),
     );
-    facts
-        .into_iter()
+    let known = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    known
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }
@@ -112,6 +117,13 @@ pub(super) fn method(header: &Header, judgement: &Judgement) -> Vec<String> {
         rule(header, judgement),
         levels(),
     ]
+}
+
+/// Returns how it was measured where each version was measured once.
+pub(super) fn method_of_one_run(header: &Header) -> Vec<String> {
+    let once = "Each version was measured once. That says how fast it was then, and not which of two is faster: nothing is \
+                judged.";
+    vec![load(&header.workload), once.to_owned()]
 }
 
 fn load(workload: &Workload) -> String {

@@ -23,6 +23,16 @@ pub(super) fn change_percent(metric: Metric, effect: f64) -> f64 {
     })
 }
 
+/// Returns the ends of an interval so, the lower change first.
+pub(super) fn changes_percent(metric: Metric, (low, high): (f64, f64)) -> (f64, f64) {
+    let ends = (change_percent(metric, low), change_percent(metric, high));
+    if is_better_smaller(metric) {
+        (ends.1, ends.0)
+    } else {
+        ends
+    }
+}
+
 /// Returns whether less of a metric is better.
 pub(super) fn is_better_smaller(metric: Metric) -> bool {
     match metric {
@@ -63,6 +73,18 @@ pub(super) fn change_in_words(metric: Metric, percent: f64) -> String {
     }
 }
 
+/// Returns what a version does against another: `answers 3.1 % fewer requests per second`, `takes 4.0 % more memory`.
+pub(super) fn claim(metric: Metric, percent: f64) -> String {
+    let change = change_in_words(metric, percent);
+    match metric {
+        Metric::Throughput | Metric::CpuPerAnswer => {
+            format!("answers {}", change.replace("answers", "requests"))
+        }
+        Metric::Memory | Metric::Startup => format!("takes {change}"),
+        Metric::Latency => format!("answers with {change}"),
+    }
+}
+
 /// Returns `+3.1 %` or `-3.1 %`.
 pub(super) fn signed_percent(percent: f64) -> String {
     format!("{} %", signed(percent))
@@ -96,6 +118,23 @@ pub(super) fn number(number: f64) -> String {
         _ => 3,
     };
     format!("{number:.decimals$}")
+}
+
+/// Returns a number with six digits at most and no zeros at its end, as `%g` of C has it: `7675.8`, `0.050985`.
+pub(super) fn digits(number: f64) -> String {
+    let mut decimals = 5;
+    let mut size = number.abs();
+    while size >= 10.0 && decimals > 0 {
+        (size, decimals) = (size / 10.0, decimals - 1);
+    }
+    while size > 0.0 && size < 1.0 && decimals < 15 {
+        (size, decimals) = (size * 10.0, decimals + 1);
+    }
+    let text = format!("{number:.decimals$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Returns `p = 0.012` or `p < 0.0001`.
@@ -195,6 +234,16 @@ mod tests {
         assert_eq!(better(Metric::Throughput), "11.1 % more answers per second");
         assert_eq!(better(Metric::Memory), "10.0 % less memory");
         assert_eq!(better(Metric::Latency), "latency 10.0 % lower");
+        let claims = |metric| claim(metric, change_percent(metric, worse));
+        assert_eq!(
+            claims(Metric::Throughput),
+            "answers 10.0 % fewer requests per second"
+        );
+        assert_eq!(claims(Metric::Memory), "takes 11.1 % more memory");
+        assert_eq!(
+            claims(Metric::Latency),
+            "answers with latency 11.1 % higher"
+        );
     }
 
     #[test]
@@ -203,6 +252,33 @@ mod tests {
         assert_eq!(texts, ["7676", "512.3", "12.6", "0.051"]);
         assert_eq!(share(0.05), "5 %");
         assert_eq!(share(1.0 - 0.05 / 9.0), "99.44 %");
+    }
+
+    #[test]
+    fn a_number_of_another_program_keeps_its_digits() {
+        let texts = [
+            7675.8,
+            92109.6,
+            0.050_985,
+            0.051_763_9,
+            12.9343,
+            0.02,
+            100.0,
+            123_456.0,
+        ]
+        .map(digits);
+        let told = [
+            "7675.8",
+            "92109.6",
+            "0.050985",
+            "0.0517639",
+            "12.9343",
+            "0.02",
+            "100",
+            "123456",
+        ];
+        assert_eq!(texts, told);
+        assert_eq!(digits(0.0), "0");
     }
 
     #[test]

@@ -240,6 +240,12 @@ fn the_verbs_that_look_work_on_a_finished_run() {
     }
     let json = world.run(&["report", "faults.toml", "--format", "json"]);
     serde_json::from_str::<serde_json::Value>(&json.stdout).unwrap();
+    let release = ["report", "faults.toml", "--style", "release"];
+    let notes = world.run(&release).stdout;
+    assert!(notes.contains("<summary>Repeat this</summary>"), "{notes}");
+    world
+        .run(&[&release[..], &["--format", "json"]].concat())
+        .expect(129);
 }
 
 #[test]
