@@ -326,7 +326,7 @@ pub struct ReportArgs {
     /// How the report is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     pub format: ReportFormat,
-    /// Write it to this file instead.
+    /// Write it to this file instead; Markdown in the style `full` gets its charts beside it, FILE-series.svg and so on.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -32,10 +32,21 @@ pub(super) fn run(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit>
         }
     };
     match &arguments.output {
+        Some(file) if !release && arguments.format == ReportFormat::Md => save(file, &report)?,
         Some(file) => workplace::write(file, &text(&way(&workplace.root, file)))?,
         None => print(&text(""))?,
     }
     Ok(super::run::exit_of(&judgement))
+}
+
+/// Writes a report as Markdown, with its charts beside it.
+pub(super) fn save(file: &Path, report: &Report) -> Result<()> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let pictures = report.pictures();
+    for picture in &pictures {
+        workplace::write(&file.with_file_name(picture.file(&stem)), &picture.svg)?;
+    }
+    workplace::write(file, &report.markdown_beside(&stem, &pictures))
 }
 
 /// Writes a report to stdout.

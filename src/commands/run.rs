@@ -23,7 +23,7 @@ use crate::progress::{self, Progress};
 use crate::report::Report;
 use crate::source;
 use crate::verdict::{Comparison, Judgement, Verdict};
-use crate::workplace::{self, Workplace};
+use crate::workplace::Workplace;
 
 /// Open files that the program itself needs beside the load's sockets.
 const OWN_FILES: u64 = 128;
@@ -126,7 +126,7 @@ fn end(
     let file = workplace
         .reports()
         .join(report_name(&recorder.run.header, arguments));
-    workplace::write(&file, &report.markdown())?;
+    super::report::save(&file, &report)?;
     recorder.journal.append(&summary)?;
     super::report::show(&report, arguments.format)?;
     progress::line(&format!("report  {}", shown(workplace, &file)));

@@ -1,5 +1,6 @@
 //! The report as GitHub Markdown, in the style `full`: everything.
 
+use super::chart::Picture;
 use super::fit::{Part, SUMMARY, fitted};
 use super::plot::forest;
 use super::words::{count, list, p_value, stopped};
@@ -13,16 +14,21 @@ const SIDE_BY_SIDE: usize = 8;
 /// Breaks what GitHub would take for a mention of somebody or of an issue, and is not seen.
 const NOTHING: &str = "&#8203;";
 
+/// Pictures that lie beside a text, in files that begin with this name.
+pub(super) type Beside<'a> = (&'a str, &'a [Picture]);
+
 /// Returns the whole report, ending with a line break.
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &Report, beside: Beside<'_>) -> String {
     let parts = vec![
         Part::fixed(format!("# {}", escape(&report.title))),
         Part::fixed(escape(&report.status_line())),
         Part::new("news", 1, vec![news(report), String::new()]),
         Part::fixed(levels(report)),
+        Part::fixed(picture(beside, "series")),
         Part::new("steps", 1, vec![steps(report), String::new()]),
-        Part::new("pairs", 5, pairs(report)),
+        Part::new("pairs", 5, pairs(report, beside)),
         Part::new("other numbers", 6, vec![others(report), String::new()]),
+        Part::fixed(picture(beside, "windows")),
         Part::new("figures of the versions", 7, versions::sections(report)),
         Part::new("gaps", 4, gaps(report)),
         Part::new("warnings", 2, vec![warnings(report), String::new()]),
@@ -35,6 +41,27 @@ pub(super) fn render(report: &Report) -> String {
         Part::fixed(section("Repeat", &repeat(report))),
     ];
     fitted(parts, SUMMARY)
+}
+
+/// Returns a link to a picture; nothing where there is none of that name.
+fn picture((stem, pictures): Beside<'_>, name: &str) -> String {
+    let picture = pictures.iter().find(|picture| picture.name == name);
+    picture.map_or_else(String::new, |picture| {
+        format!(
+            "![{}]({})",
+            escape(&picture.alternative),
+            encoded(&picture.file(stem))
+        )
+    })
+}
+
+/// Returns a file's name as part of an address.
+fn encoded(file: &str) -> String {
+    let letter = |byte: u8| match char::from(byte) {
+        letter if letter.is_ascii_alphanumeric() || "-._~".contains(letter) => letter.to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    file.bytes().map(letter).collect()
 }
 
 /// Returns the tables in the manner of the 2012 page.
@@ -161,7 +188,7 @@ pub(super) fn flagged(step: &Step) -> String {
 }
 
 /// Returns the pairs with and without their picture.
-fn pairs(report: &Report) -> Vec<String> {
+fn pairs(report: &Report, beside: Beside<'_>) -> Vec<String> {
     if report.single {
         return Vec::new();
     }
@@ -182,11 +209,13 @@ fn pairs(report: &Report) -> Vec<String> {
         &report.pairs.iter().map(pair_row).collect::<Vec<_>>(),
     );
     let table = format!("## Pairs\n\n{table}");
-    let picture = forest(&report.pairs);
-    if picture.is_empty() {
+    let picture = match picture(beside, "effects") {
+        none if none.is_empty() => forest(&report.pairs).map(|picture| fence(&picture)),
+        picture => Some(picture),
+    };
+    let Some(picture) = picture else {
         return vec![table];
-    }
-    let picture = fence(&picture);
+    };
     let whole = format!(
         "{table}\n\nEffects with their intervals, percent of the baseline; left is worse.\n\n{picture}"
     );

@@ -1,9 +1,10 @@
 //! Run → what to say → how to say it. Pure.
 //!
-//! [`Report`] holds everything that is said; `markdown` (style `full`), `notes` (style `release`), `terminal` and `json`
-//! only lay it out.
+//! [`Report`] holds everything that is said; `markdown` (style `full`), `notes` (style `release`), `terminal`, `json` and
+//! `chart` only lay it out.
 
 mod boil;
+mod chart;
 mod columns;
 mod compare;
 mod details;
@@ -25,6 +26,7 @@ mod terminal;
 mod texts;
 mod versions;
 mod warnings;
+mod windows;
 pub(crate) mod words;
 
 use jiff::Timestamp;
@@ -36,6 +38,7 @@ use crate::verdict::{Comparison, Evidence, Judgement, Level, Verdict, evidence};
 use crate::version::{Cell, line};
 
 pub(crate) use boil::sentences as boils;
+pub use chart::Picture;
 pub use compare::{Beside, Duel, Opinion};
 pub use details::Details;
 pub use figures::{Figures, Triple};
@@ -45,6 +48,7 @@ pub use past::{Accepted, Acknowledgement, News, Past, accepted};
 pub use release::{Against, Release, What};
 pub use steps::{DependencyChange, Step};
 pub(crate) use warnings::DELAYED_ACK;
+pub use windows::Windows;
 
 /// The number of the JSON form, raised by any change that an older reader would misread.
 const SCHEMA: u32 = 2;
@@ -96,6 +100,9 @@ pub struct Report {
     pub machine: Vec<(String, String)>,
     /// How it was measured and judged, one paragraph each.
     pub method: Vec<String>,
+    /// What the servers of one session did, moment by moment; none where no session tells.
+    #[serde(skip)]
+    pub windows: Option<Windows>,
     /// The seed of every random order.
     pub seed: u64,
     /// A command that repeats the run with the same seed.
@@ -225,6 +232,7 @@ impl Report {
             } else {
                 texts::method(header, judgement)
             },
+            windows: Windows::of(run, judgement),
             seed: header.seed,
             repeat: texts::repeat(header),
         }
@@ -232,12 +240,22 @@ impl Report {
 
     /// Returns the report as GitHub Markdown in the style `full`, ending with a line break.
     pub fn markdown(&self) -> String {
-        markdown::render(self)
+        self.markdown_beside("", &[])
+    }
+
+    /// Returns the same with links to pictures that lie beside it, in files whose names begin with `stem`.
+    pub fn markdown_beside(&self, stem: &str, pictures: &[Picture]) -> String {
+        markdown::render(self, (stem, pictures))
     }
 
     /// Returns what release notes need as GitHub Markdown in the style `release`, ending with a line break.
     pub fn notes(&self) -> String {
         notes::render(self)
+    }
+
+    /// Returns the charts; none of what there is nothing to show of.
+    pub fn pictures(&self) -> Vec<Picture> {
+        chart::pictures(self)
     }
 
     /// Returns a summary for a terminal that many columns wide, ending with a line break.

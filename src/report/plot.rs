@@ -9,17 +9,14 @@ const HALF: i32 = 20;
 /// Columns of a version's bar.
 pub(super) const BAR: usize = 12;
 
-/// Draws the effects of all pairs with their intervals around a zero line, one line each, worse to the left; empty without
+/// Draws the effects of all pairs with their intervals around a zero line, one line each, worse to the left; none without
 /// an effect.
 ///
 /// `o` is the effect, `-` its interval, `|` zero; `<` and `>` say that it goes on beyond the picture.
-pub(super) fn forest(steps: &[Step]) -> String {
-    let drawn: Vec<(&Step, f64)> = steps
-        .iter()
-        .filter_map(|step| Some((step, turned(step, step.effect_percent?))))
-        .collect();
+pub(super) fn forest(steps: &[Step]) -> Option<String> {
+    let drawn = drawn(steps);
     if drawn.is_empty() {
-        return String::new();
+        return None;
     }
     let scale = scale(&drawn);
     let names: Vec<String> = drawn
@@ -40,7 +37,15 @@ pub(super) fn forest(steps: &[Step]) -> String {
         let row = row(*effect, interval(step), f64::from(scale));
         lines.push(format!("{name:width$}  {row}  {}", step.effect()));
     }
-    lines.join("\n")
+    Some(lines.join("\n"))
+}
+
+/// Returns the steps that have an effect, with it so that worse is negative.
+pub(super) fn drawn(steps: &[Step]) -> Vec<(&Step, f64)> {
+    let drawn = steps
+        .iter()
+        .filter_map(|step| Some((step, turned(step, step.effect_percent?))));
+    drawn.collect()
 }
 
 /// Returns a change so that worse is negative.
@@ -53,7 +58,7 @@ fn turned(step: &Step, percent: f64) -> f64 {
 }
 
 /// Returns the interval of a change so that worse is left.
-fn interval(step: &Step) -> Option<(f64, f64)> {
+pub(super) fn interval(step: &Step) -> Option<(f64, f64)> {
     let (low, high) = step.interval_percent?;
     let (one, other) = (turned(step, low), turned(step, high));
     Some((one.min(other), one.max(other)))
@@ -61,7 +66,7 @@ fn interval(step: &Step) -> Option<(f64, f64)> {
 
 /// Returns the percent at the picture's edges: enough for every effect and for the usual interval, so that one pair with
 /// few sessions does not flatten all others.
-fn scale(drawn: &[(&Step, f64)]) -> i32 {
+pub(super) fn scale(drawn: &[(&Step, f64)]) -> i32 {
     let effects = drawn.iter().map(|(_, effect)| effect.abs() * 1.25);
     let reaches: Vec<f64> = drawn
         .iter()

@@ -936,6 +936,29 @@ fn the_page_of_2012_comes_out_again_with_every_figure_and_dash_in_its_place() {
 }
 
 #[test]
+fn pictures_are_linked_where_they_lie_beside_the_text() {
+    let report = report(&regression_across_a_gap());
+    let pictures = report.pictures();
+    let text = report.markdown_beside("node (1)", &pictures);
+    assert!(text.contains("](node%20%281%29-series.svg)"), "{text}");
+    let linked = Parser::new_ext(&text, Options::ENABLE_TABLES).filter_map(|event| {
+        if let Event::Start(Tag::Image { dest_url, .. }) = event {
+            Some(dest_url.to_string())
+        } else {
+            None
+        }
+    });
+    assert_eq!(
+        linked.collect::<Vec<_>>(),
+        ["node%20%281%29-series.svg", "node%20%281%29-effects.svg"]
+    );
+    assert!(
+        !text.contains("----o"),
+        "the picture takes the place of the drawn one"
+    );
+}
+
+#[test]
 fn a_narrow_terminal_loses_columns_and_breaks_none() {
     let report = report(&two_axes());
     for width in 40..140 {

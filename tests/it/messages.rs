@@ -246,6 +246,11 @@ fn the_verbs_that_look_work_on_a_finished_run() {
     world
         .run(&[&release[..], &["--format", "json"]].concat())
         .expect(129);
+    let reports = world.path().join("reports");
+    let text = std::fs::read_to_string(reports.join("faults.md")).unwrap();
+    assert!(text.contains("](faults-series.svg)"), "{text}");
+    let chart = std::fs::read_to_string(reports.join("faults-series.svg")).unwrap();
+    assert!(chart.contains("build_fail: build failed"), "{chart}");
 }
 
 #[test]
