@@ -29,6 +29,7 @@ pub mod journal;
 // From numbers to conclusions to text.
 pub mod stats;
 pub mod verdict;
+pub mod bisect;
 pub mod history;
 pub mod nightly;
 pub mod report;
