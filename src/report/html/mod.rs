@@ -3,16 +3,19 @@
 use std::fmt::Write as _;
 
 use super::words::{list, number, one_line, p_value, share, stopped};
-use super::{CellReport, CellState, Figures, GapGroup, Report, Step};
+use super::{CellReport, CellState, Figures, GapGroup, Picture, Report, Step};
 use crate::verdict::Verdict;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
+/// What makes a file of its own an SVG.
+const NAMESPACE: &str = " xmlns=\"http://www.w3.org/2000/svg\"";
 
 /// Lays out a report; `root` is the way from the file's folder to that of the project, where logs are.
 pub(super) fn render(report: &Report, root: &str) -> String {
     let sections = [
         steps(report),
+        charts(report),
         versions(report),
         pairs(report),
         gaps(report, root),
@@ -95,6 +98,17 @@ fn steps(report: &Report) -> String {
         return section("Steps", "<p>No step is flagged.</p>\n");
     }
     section("Steps", &format!("<ul>\n{items}</ul>\n"))
+}
+
+/// Returns the charts as parts of the page, so that pointing at a version says what it is.
+fn charts(report: &Report) -> String {
+    let figure = |picture: Picture| {
+        // Inside a page the namespace goes without saying, and nothing in the page names an address.
+        let svg = picture.svg.replacen(NAMESPACE, "", 1);
+        format!("<figure class=\"scroll\">\n{svg}</figure>\n")
+    };
+    let figures = report.pictures().into_iter().map(figure);
+    section("Charts", &figures.collect::<String>())
 }
 
 /// Returns what colours a verdict; the words say it too.
@@ -410,6 +424,9 @@ mod tests {
         for tag in html.split('<').skip(1) {
             let tag = tag.split_once('>').unwrap().0;
             let name = tag.split_whitespace().next().unwrap().to_owned();
+            if tag.ends_with('/') {
+                continue;
+            }
             match name.strip_prefix('/') {
                 Some(name) => assert_eq!(open.pop().as_deref(), Some(name)),
                 None if void.contains(&name.as_str()) => {}
@@ -436,11 +453,14 @@ mod tests {
             "gap: build failed",
             "Repeat this",
             "only steps and gaps",
+            "<h2>Charts</h2>",
+            "<svg class=\"chart\"",
         ] {
             assert!(html.contains(text), "{text}");
         }
         assert!(html.contains("href=\"../logs/a%20b%23c.log\""), "{html}");
-        for word in ["http:", "https:", "src=", "url(", "@import"] {
+        assert_eq!(html.matches("url(").count(), html.matches("url(#").count());
+        for word in ["http:", "https:", "src=", "@import"] {
             assert!(!html.contains(word), "{word}");
         }
     }
