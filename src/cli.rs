@@ -381,6 +381,8 @@ pub struct ExportArgs {
 pub enum Style {
     /// To paste into release notes or a comment: one sentence, a small table, the rest folded; Markdown only.
     Release,
+    /// The last night of `nightly` again, of one matrix or of all of harness.toml: what is new first; Markdown only.
+    Nightly,
     /// To look things up: everything that is known.
     #[default]
     Full,

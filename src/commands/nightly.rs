@@ -69,6 +69,28 @@ pub(super) async fn run(workplace: &Workplace, arguments: &NightlyArgs) -> Resul
     Ok(exit_of(&stories, arguments.fail_on))
 }
 
+/// Returns the report of the last night of a matrix, or of all of harness.toml, as that night wrote it, and its exit code.
+pub(super) fn again(workplace: &Workplace, matrix: Option<&Path>) -> Result<(String, Exit)> {
+    let files = match matrix {
+        Some(file) => vec![file.to_owned()],
+        None => workplace.default_matrices()?,
+    };
+    let accepted = read_accepted(workplace)?;
+    let mut stories = Vec::new();
+    for file in &files {
+        let name = name_of(file);
+        let ledger = Ledger::open(&ledger_path(workplace, &name))?;
+        stories.extend(story(&name, &ledger, &accepted));
+    }
+    if stories.is_empty() {
+        let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
+        let message = format!("there has been no night of {} yet", names.join(", "));
+        return Err(Error::new(Kind::Configuration, message).hint("harness nightly"));
+    }
+    let text = words::markdown(&date(&stories), &stories);
+    Ok((text, exit_of(&stories, None)))
+}
+
 /// Returns the name of a matrix file's journals and reports.
 fn name_of(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default();
@@ -261,15 +283,20 @@ async fn together(
 
 /// Writes the night's report, and again as the latest. Returns where.
 fn write_reports(workplace: &Workplace, stories: &[Story]) -> Result<PathBuf> {
-    let started = stories.iter().map(|story| story.started).min();
-    let date = started.unwrap_or_else(host::now).strftime("%Y-%m-%d");
-    let date = date.to_string();
+    let date = date(stories);
     let folder = folder(workplace);
     let text = words::markdown(&date, stories);
     let file = free(&folder, &date);
     workplace::write(&file, &text)?;
     workplace::write(&workplace.reports().join("latest.md"), &text)?;
     Ok(file)
+}
+
+/// Returns the day on which the first of them began, of none today.
+fn date(stories: &[Story]) -> String {
+    let started = stories.iter().map(|story| story.started).min();
+    let started = started.unwrap_or_else(host::now);
+    started.strftime("%Y-%m-%d").to_string()
 }
 
 /// Returns a name that no report has: a day may have two nights, and a clock that is set back gives a day twice.

@@ -14,11 +14,12 @@ use crate::verdict;
 use crate::workplace::{self, Workplace};
 
 pub(super) fn run(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit> {
-    let release = arguments.style == Style::Release;
-    if release && arguments.format != ReportFormat::Md {
-        let message = "the style `release` is Markdown and nothing else";
-        return Err(Error::new(Kind::Usage, message).hint("leave `--format` out"));
-    }
+    let release = match arguments.style {
+        Style::Full => false,
+        Style::Release => true,
+        Style::Nightly => return night(workplace, arguments),
+    };
+    only_markdown(arguments)?;
     let path = journal_of(workplace, arguments.of.as_deref())?;
     let run = journal::read(&path)?;
     let judgement = verdict::judge(&run);
@@ -37,6 +38,31 @@ pub(super) fn run(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit>
         None => print(&text(""))?,
     }
     Ok(super::run::exit_of(&judgement))
+}
+
+/// Makes sure that a style that is Markdown alone is asked for as such.
+fn only_markdown(arguments: &ReportArgs) -> Result<()> {
+    let style = match arguments.style {
+        Style::Full => return Ok(()),
+        Style::Release => "release",
+        Style::Nightly => "nightly",
+    };
+    if arguments.format == ReportFormat::Md {
+        return Ok(());
+    }
+    let message = format!("the style `{style}` is Markdown and nothing else");
+    Err(Error::new(Kind::Usage, message).hint("leave `--format` out"))
+}
+
+/// Tells the last night again.
+fn night(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit> {
+    only_markdown(arguments)?;
+    let (text, exit) = super::nightly::again(workplace, arguments.of.as_deref())?;
+    match &arguments.output {
+        Some(file) => workplace::write(file, &text)?,
+        None => print(&text)?,
+    }
+    Ok(exit)
 }
 
 /// Writes a report as Markdown, with its charts beside it.

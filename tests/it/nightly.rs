@@ -77,6 +77,24 @@ fn latest(world: &World) -> String {
 const FAST: [(&str, u32); 2] = [("1.0.0", 0), ("1.1.0", 0)];
 const SLOWER: [(&str, u32); 3] = [("1.0.0", 0), ("1.1.0", 0), ("1.2.0", 20_000)];
 
+/// The last night again, as it was told.
+fn again(world: &World, code: i32) {
+    let again = ["report", "hello.toml", "--style", "nightly"];
+    assert_eq!(world.run(&again).expect(code).stdout, latest(world));
+}
+
+#[test]
+fn a_night_is_told_again_and_one_that_never_was_is_not() {
+    let world = world(&FAST);
+    let none = world.run(&["report", "--style", "nightly"]).expect(128);
+    assert!(none.stderr.contains("no night of hello"), "{}", none.stderr);
+    publish(&world, &SLOWER);
+    night(&world, 1);
+    again(&world, 1);
+    let json = ["report", "--style", "nightly", "--format", "json"];
+    world.run(&json).expect(129);
+}
+
 #[test]
 fn a_regression_is_told_once_and_silence_says_that_all_is_well() {
     let world = world(&FAST);
