@@ -1,0 +1,9 @@
+#ifndef WORK_H
+#define WORK_H
+
+/* What an answer takes. */
+#define TURNS 30000UL
+
+void work(void);
+
+#endif
