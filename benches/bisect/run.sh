@@ -20,10 +20,12 @@ cargo build --locked --release --quiet
 harness=$PWD/target/release/harness
 results=$PWD/target/bisect/results.tsv
 
-# Makes a repository, the matrix and a project around them: folder, seed, further words for the generator.
+# Makes a repository, the matrix and a project around them: folder, seed, form.
 prepare() {
+  local more=()
+  [ "$3" != none ] || more=(--no-change)
   rm -rf "$1"
-  python3 benches/bisect/repository.py "$2" "$1" "${@:3}"
+  python3 benches/bisect/repository.py "$2" "$1" "${more[@]}"
   cp benches/bisect/matrix.toml "$1/"
   echo 'schema = 1' > "$1/harness.toml"
 }
@@ -36,10 +38,10 @@ search() {
 
 # Lets git search: folder. Its code is 0 for a culprit, 2 where only commits are left that were skipped.
 step() {
-  git clone --quiet "$1/repository" "$1/work"
-  cd "$1/work"
-  git bisect start --term-old=fast --term-new=slow bad good
-  git bisect run "$harness" step --good good --bad bad --matrix ../matrix.toml --project ../harness.toml
+  git clone --quiet "$1/repository" "$1/work" &&
+    cd "$1/work" &&
+    git bisect start --term-old=fast --term-new=slow bad good &&
+    git bisect run "$harness" step --good good --bad bad --matrix ../matrix.toml --project ../harness.toml
 }
 
 mkdir -p target/bisect
@@ -48,10 +50,12 @@ for seed in $(seq "$tries"); do
     folder=$PWD/target/bisect/$form/$seed code=0 begun=$SECONDS
     ! grep -qs "^$form"$'\t'"$seed"$'\t' "$results" || continue
     case $form in
-      search) prepare "$folder" "$seed" && search "$folder" "$seed" || code=$? ;;
-      none) prepare "$folder" "$seed" --no-change && search "$folder" "$seed" || code=$? ;;
+      search | none)
+        prepare "$folder" "$seed" "$form"
+        search "$folder" "$seed" || code=$?
+        ;;
       step)
-        prepare "$folder" "$seed"
+        prepare "$folder" "$seed" "$form"
         (step "$folder") > "$folder/out" 2> "$folder/err" || code=$?
         ;;
       *)
@@ -60,7 +64,7 @@ for seed in $(seq "$tries"); do
         ;;
     esac
     case $form/$code in
-      search/[01] | search/125 | none/[01] | none/125 | step/0 | step/2) ;;
+      search/[01] | search/125 | none/[01] | none/125 | step/[02]) ;;
       *)
         tail -20 "$folder/err" >&2
         exit 1

@@ -13,6 +13,7 @@ mod budget;
 mod builds;
 mod cells;
 mod compare;
+mod culprits;
 mod diagnosis;
 mod doctor;
 mod encrypted;
