@@ -323,6 +323,12 @@ pub struct ReportArgs {
     /// What the report is for.
     #[arg(long, value_enum, default_value_t)]
     pub style: Style,
+    /// In the style `release`: hold the version against this one, not against the one before and the last minor version.
+    #[arg(long, value_name = "VERSION")]
+    pub from: Option<String>,
+    /// In the style `release`: tell of this version, not of the newest.
+    #[arg(long, value_name = "VERSION")]
+    pub to: Option<String>,
     /// How the report is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     pub format: ReportFormat,

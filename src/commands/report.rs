@@ -8,8 +8,9 @@ use super::print;
 use crate::cli::{Format, ReportArgs, ReportFormat, Style};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
-use crate::journal;
-use crate::report::Report;
+use crate::journal::{self, Run};
+use crate::matrix::did_you_mean;
+use crate::report::{Report, Span};
 use crate::verdict;
 use crate::workplace::{self, Workplace};
 
@@ -20,11 +21,16 @@ pub(super) fn run(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit>
         Style::Nightly => return night(workplace, arguments),
     };
     only_markdown(arguments)?;
+    only_release(arguments)?;
     let path = journal_of(workplace, arguments.of.as_deref())?;
     let run = journal::read(&path)?;
     let judgement = verdict::judge(&run);
     let known = Known::before(workplace, &run)?;
-    let report = Report::new(&run, &judgement, &known.past());
+    let mut report = Report::new(&run, &judgement, &known.past());
+    if release {
+        report = report.between(&run, &judgement, span(arguments, &run)?);
+        reached(arguments, &report)?;
+    }
     let text = |root: &str| {
         if release {
             report.notes()
@@ -54,9 +60,55 @@ fn only_markdown(arguments: &ReportArgs) -> Result<()> {
     Err(Error::new(Kind::Usage, message).hint("leave `--format` out"))
 }
 
+/// Makes sure that two versions are named only where a report is of two.
+fn only_release(arguments: &ReportArgs) -> Result<()> {
+    let named = arguments.from.is_some() || arguments.to.is_some();
+    if arguments.style == Style::Release || !named {
+        return Ok(());
+    }
+    let message = "`--from` and `--to` are of the style `release`";
+    let error = Error::new(Kind::Usage, message).because("the others tell of all versions");
+    Err(error.hint("add `--style release`"))
+}
+
+/// Returns between which versions is asked, which must be in the run.
+fn span<'a>(arguments: &'a ReportArgs, run: &Run) -> Result<Span<'a>> {
+    let (from, to) = (arguments.from.as_deref(), arguments.to.as_deref());
+    for name in [from, to].into_iter().flatten() {
+        let cells = &run.header.cells;
+        if !cells.iter().any(|cell| cell.version.name == name) {
+            let all: Vec<&str> = cells
+                .iter()
+                .map(|cell| cell.version.name.as_str())
+                .collect();
+            let message = format!("the run {} has no version `{name}`", run.header.run);
+            let error = Error::new(Kind::Usage, message);
+            let near = did_you_mean(name, all.iter().copied());
+            return Err(error.hint(near.unwrap_or_else(|| format!("it has {}", all.join(", ")))));
+        }
+    }
+    Ok(Span { from, to })
+}
+
+/// Makes sure that what was asked for leads somewhere: there are pairs from the one version to the other.
+fn reached(arguments: &ReportArgs, report: &Report) -> Result<()> {
+    let Some(from) = &arguments.from else {
+        return Ok(());
+    };
+    if report.releases.iter().any(|one| !one.against.is_empty()) {
+        return Ok(());
+    }
+    let to = arguments.to.as_deref().unwrap_or("the newest version");
+    let message = format!("no pairs lead from {from} to {to}");
+    let why = "one of the two has no number, or the second does not come after the first";
+    let hint = "`harness report` shows which versions are compared with which";
+    Err(Error::new(Kind::Usage, message).because(why).hint(hint))
+}
+
 /// Tells the last night again.
 fn night(workplace: &Workplace, arguments: &ReportArgs) -> Result<Exit> {
     only_markdown(arguments)?;
+    only_release(arguments)?;
     let (text, exit) = super::nightly::again(workplace, arguments.of.as_deref())?;
     match &arguments.output {
         Some(file) => workplace::write(file, &text)?,

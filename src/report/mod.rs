@@ -45,7 +45,7 @@ pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
 pub use load::{Load, loads};
 pub use past::{Accepted, Acknowledgement, News, Past, accepted};
-pub use release::{Against, Release, What};
+pub use release::{Against, Release, Span, What};
 pub use steps::{DependencyChange, Step};
 pub(crate) use warnings::DELAYED_ACK;
 pub use windows::Windows;
@@ -208,7 +208,7 @@ impl Report {
             ended: run.summary.as_ref().map(|summary| summary.ended),
             status: status(run, judgement, past),
             single,
-            releases: release::releases(run, judgement),
+            releases: release::releases(run, judgement, Span::default()),
             tables: tables(run),
             compared_with: texts::compared_with(header),
             pairs: judgement
@@ -236,6 +236,13 @@ impl Report {
             seed: header.seed,
             repeat: texts::repeat(header),
         }
+    }
+
+    /// Tells of other releases than the newest, or what they are against others. `run` and `judgement` are those of the report.
+    #[must_use]
+    pub fn between(mut self, run: &Run, judgement: &Judgement, span: Span<'_>) -> Self {
+        self.releases = release::releases(run, judgement, span);
+        self
     }
 
     /// Returns the report as GitHub Markdown in the style `full`, ending with a line break.

@@ -3,7 +3,7 @@
 use super::fit::{COMMENT, Part, fitted};
 use super::markdown::{escape, flagged, gaps_in_short, grid, method, points, repeat};
 use super::release::{Against, Release, What};
-use super::words::{clipped, count, percent_range, quantity, signed_percent, stopped};
+use super::words::{claim, clipped, count, percent_range, quantity, signed_percent, stopped};
 use super::{CellReport, CellState, Figures, Report, Step};
 
 /// Letters of a sentence or a name at most: a journal may hold any.
@@ -97,13 +97,34 @@ fn sentence(report: &Report, release: &Release) -> String {
         let stopped = stopped(gap.stage, gap.kind);
         return format!("{} has no number: {stopped}: {}", cell.version, gap.cause);
     }
-    match release.compared() {
-        Some(pair) => report.pairs[pair].assertion(),
-        None => format!(
+    match (release.compared(), release.against.first()) {
+        (Some(pair), _) => report.pairs[pair].assertion(),
+        (None, Some(against)) => sum(report, cell, against),
+        (None, None) => format!(
             "{} is the first version with a number: there is nothing to hold it against",
             cell.version
         ),
     }
+}
+
+/// Returns what several steps together made of a version, without a full stop.
+fn sum(report: &Report, cell: &CellReport, against: &Against) -> String {
+    let (candidate, baseline) = (&cell.version, &report.cells[against.cell].version);
+    let steps = format!("the sum of {}", count(against.pairs.len(), "step"));
+    let (Some(effect), Some((low, high))) = (against.effect_percent, against.interval_percent)
+    else {
+        return format!("What {candidate} is against {baseline} is not known");
+    };
+    let interval = percent_range((low, high));
+    if low < 0.0 && high > 0.0 {
+        let change = signed_percent(effect);
+        let quantity = quantity(against.metric);
+        return format!(
+            "Whether {candidate} is better or worse than {baseline} is unknown; {quantity} {change} ({interval}, {steps})"
+        );
+    }
+    let claim = claim(against.metric, effect);
+    format!("{candidate} {claim} than {baseline} ({interval}, {steps})")
 }
 
 /// Returns what is flagged by further numbers between a release and the version that it is compared with.
@@ -164,6 +185,7 @@ fn table(report: &Report, release: &Release) -> String {
 /// Returns a version with what it is to the newest.
 fn named(report: &Report, one: &Against) -> String {
     let what = match one.what {
+        What::Asked => "as asked",
         What::Compared => report.compared_with.as_str(),
         What::LastMinor => "the last minor version",
     };

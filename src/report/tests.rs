@@ -755,6 +755,27 @@ fn the_sentence_of_a_release_has_interval_and_certainty() {
 }
 
 #[test]
+fn a_release_is_held_against_the_version_that_somebody_asks_for() {
+    let run = slower(&["1.3.2", "1.4.0", "1.4.1"]);
+    let notes = |from, to| {
+        let judgement = judge(&run);
+        let report = Report::new(&run, &judgement, &Past::default());
+        report.between(&run, &judgement, Span { from, to })
+    };
+    let text = notes(Some("1.3.2"), None).notes();
+    let told = "**1.4.1 answers 3.1 % fewer requests per second than 1.3.2 (";
+    assert!(text.starts_with(told), "{text}");
+    let first = text.lines().next().unwrap();
+    assert!(first.ends_with(" %, the sum of 2 steps).**"), "{text}");
+    let table = parsed_tables(&text).remove(0);
+    assert_eq!((table.len(), table[2][0].as_str()), (3, "1.3.2, as asked"));
+    let text = notes(None, Some("1.4.0")).notes();
+    assert!(text.starts_with("**1.4.0 answers 3.1 % fewer"), "{text}");
+    let backwards = notes(Some("1.4.1"), Some("1.3.2"));
+    assert!(backwards.releases.iter().all(|one| one.against.is_empty()));
+}
+
+#[test]
 fn a_culprit_that_a_bisection_found_stands_with_its_step() {
     let mut report = report(&slower(&["1.3.2", "1.4.0", "1.4.1"]));
     report.pairs[0].culprit = Some("1a2b3c4 Copy each body twice".to_owned());

@@ -246,6 +246,15 @@ fn the_verbs_that_look_work_on_a_finished_run() {
     world
         .run(&[&release[..], &["--format", "json"]].concat())
         .expect(129);
+    for (more, said) in [
+        (["--from", "steddy"], "has no version `steddy`"),
+        (["--from", "build_fail"], "no pairs lead from build_fail"),
+    ] {
+        let ended = world.run(&[&release[..], &more[..]].concat()).expect(129);
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
+    let full = ["report", "faults.toml", "--to", "steady"];
+    world.run(&full).expect(129);
     let reports = world.path().join("reports");
     let text = std::fs::read_to_string(reports.join("faults.md")).unwrap();
     assert!(text.contains("](faults-series.svg)"), "{text}");
