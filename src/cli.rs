@@ -310,6 +310,8 @@ pub enum SchemaOf {
     Matrix,
     /// harness.toml.
     Project,
+    /// A matrix, as a page of Markdown: every key with its default.
+    Reference,
     /// What `report --format json` writes.
     Report,
 }

@@ -9,13 +9,14 @@ use crate::exit::Exit;
 use crate::export;
 use crate::live;
 use crate::matrix::expand::Expansion;
-use crate::matrix::{Layer, Matrix, SourceKind, schema};
+use crate::matrix::{Layer, Matrix, SourceKind, reference, schema};
 use crate::version::{Order, Parsed};
 use crate::workplace::Workplace;
 
 pub(super) fn schema(arguments: &CheckArgs) -> Result<Exit> {
     print(&match arguments.print_schema {
         Some(SchemaOf::Project) => schema::project_json_schema(),
+        Some(SchemaOf::Reference) => reference::reference(),
         Some(SchemaOf::Report) => export::schema::report(),
         Some(SchemaOf::Matrix) | None => schema::json_schema(),
     })?;

@@ -10,6 +10,7 @@ pub mod expand;
 mod layer;
 mod parse;
 pub mod project;
+pub mod reference;
 pub mod schema;
 mod shape;
 mod source;

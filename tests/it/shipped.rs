@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use harness::matrix::{self, project, schema};
+use harness::matrix::{self, project, reference, schema};
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -60,6 +60,15 @@ fn the_schemas_that_editors_read_are_current() {
     );
 }
 
+/// `harness check --print-schema reference > docs/reference.md` makes it current again.
+#[test]
+fn the_page_of_all_keys_is_current() {
+    assert_eq!(
+        read("docs/reference.md").trim_end(),
+        reference::reference().trim_end()
+    );
+}
+
 /// `harness check --print-schema report > docs/report.schema.json` makes it current again.
 #[test]
 fn the_schema_of_reports_is_current() {
@@ -112,16 +121,19 @@ fn collect_keys(schema: &serde_json::Value, keys: &mut Vec<String>) {
     }
 }
 
-/// The README's example is a matrix, and its commands are commands.
+/// The README's examples are matrices, and its commands are commands.
 #[test]
 fn the_readme_shows_a_matrix_that_reads_and_verbs_that_exist() {
     let readme = read("README.md");
-    let example = readme
+    let examples: Vec<&str> = readme
         .split("```toml\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next())
-        .unwrap();
-    matrix::parse(example, &repository().join("matrices/example.toml"), None).unwrap();
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert!(examples.len() > 1);
+    for example in examples {
+        matrix::parse(example, &repository().join("matrices/example.toml"), None).unwrap();
+    }
     for line in readme
         .lines()
         .filter_map(|line| line.strip_prefix("| `harness "))
