@@ -50,6 +50,8 @@ fn made(shape: &Shape, making: &Making) -> Run {
     let mut run = run(&making.names);
     run.header.metrics = vec![Metric::Throughput, Metric::Memory, Metric::Startup];
     run.header.metrics.push(Metric::CpuPerAnswer);
+    // A step of 1 % would lie on a threshold of 1 %, and how a number is rounded would decide.
+    run.header.rule.min_effect = 0.008;
     if shape.has_rate {
         run.header.workload.manner.rate = Some(1000);
         run.header.metrics.push(Metric::Latency);
