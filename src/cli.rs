@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
+use crate::matrix::Metric;
+
 /// Which version made my server slower?
 ///
 /// Harness builds the versions that a matrix names, loads each with one fixed workload, and says which steps between
@@ -39,6 +41,8 @@ pub enum Verb {
     Run(RunArgs),
     /// Hold two versions or folders against each other, and answer in one screen.
     Compare(CompareArgs),
+    /// Search the commit or version between two that made it slower.
+    Bisect(BisectArgs),
     /// Fetch and build only, in parallel.
     Build(BuildArgs),
     /// Show the cells in order with their state.
@@ -184,6 +188,9 @@ pub struct RunArgs {
     /// CPUs of the load, as in `1,3`.
     #[arg(long, value_name = "CPUS", value_delimiter = ',')]
     pub load_cpus: Option<Vec<usize>>,
+    /// Search each step for the worse between two tags of a git repository on for the commit that made it.
+    #[arg(long)]
+    pub bisect: bool,
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -218,6 +225,52 @@ pub struct CompareArgs {
     #[arg(long, value_name = "TIME", value_parser = crate::matrix::duration)]
     pub budget: Option<std::time::Duration>,
     /// Begin anew even where an unfinished comparison could go on.
+    #[arg(long)]
+    pub fresh: bool,
+    /// How the result is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Arguments of `bisect`.
+#[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub struct BisectArgs {
+    /// The last one that is known to be good, and one that is known to be bad: tags, branches or commits where the matrix's
+    /// source is a git repository, else versions.
+    #[arg(value_name = "GOOD..BAD")]
+    pub range: String,
+    /// The matrix that says how to build, start and load; the first of harness.toml by default.
+    #[arg(long, value_name = "FILE")]
+    pub matrix: Option<PathBuf>,
+    /// Search what made it faster.
+    #[arg(long)]
+    pub invert: bool,
+    /// The number that decides, not the first of the matrix.
+    #[arg(long, value_enum)]
+    pub metric: Option<Metric>,
+    /// Take a merged branch for one change, the merge.
+    #[arg(long)]
+    pub first_parent: bool,
+    /// Only this value of an axis.
+    #[arg(long, value_name = "AXIS=VALUE")]
+    pub only: Vec<String>,
+    /// Short sessions.
+    #[arg(long)]
+    pub quick: bool,
+    /// Sessions at most.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    pub sessions: Option<u32>,
+    /// Seed of every random order; chosen and written down when not given.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// End after this time, builds included, as in `20m`, with what is known by then; the same command goes on.
+    #[arg(long, value_name = "TIME", value_parser = crate::matrix::duration)]
+    pub budget: Option<std::time::Duration>,
+    /// Begin anew even where an unfinished search could go on.
     #[arg(long)]
     pub fresh: bool,
     /// How the result is written to stdout.

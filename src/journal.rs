@@ -24,7 +24,8 @@ use crate::version::{Cell, Order, Pair, pairs};
 /// 2: the header says in which order the versions are, and which of them each is compared with.
 /// 3: the design `slices`, loads of another manner than a plain closed loop, and what the client itself was like.
 /// 4: pairs are judged while the run goes on and get no more sessions once they are decided; several metrics decide.
-pub const SCHEMA: u32 = 4;
+/// 5: the run may be a bisection.
+pub const SCHEMA: u32 = 5;
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -96,6 +97,22 @@ pub struct Header {
     pub compare: Compare,
     /// The cells in order.
     pub cells: Vec<Cell>,
+    /// What is searched for, where the run is a bisection of its cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bisect: Option<Hunted>,
+}
+
+/// What a bisection searches for: the first of the cells is the good end, the last one the bad end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hunted {
+    /// Of each cell, the cells that it grew out of.
+    pub parents: Vec<Vec<usize>>,
+    /// Whether it is what became better, and not what became worse.
+    pub improvement: bool,
+    /// How sure the culprit must be.
+    pub certainty: f64,
+    /// Sessions at most.
+    pub most_sessions: usize,
 }
 
 /// Returns what decided before there were several metrics.
@@ -581,7 +598,8 @@ mod tests {
 
     #[test]
     fn another_schema_is_refused_and_says_which() {
-        let text = header_line().replace("\"schema\":4,", "\"schema\":999,");
+        let known = format!("\"schema\":{SCHEMA},");
+        let text = header_line().replace(&known, "\"schema\":999,");
         let error = parse(&text, Path::new("j.jsonl")).unwrap_err();
         assert!(error.to_string().contains("schema is 999"), "{error}");
     }

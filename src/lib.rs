@@ -24,6 +24,7 @@ pub mod outcome;
 pub mod plan;
 pub mod session;
 pub mod pipeline;
+pub mod hunt;
 pub mod live;
 pub mod journal;
 // From numbers to conclusions to text.

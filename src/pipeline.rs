@@ -81,7 +81,7 @@ pub async fn build<B: Bench>(
     watch: &mut Watch<'_>,
 ) -> Result<bool> {
     let mut same = true;
-    let cells = recorder.run.header.cells.len();
+    let cells = 0..recorder.run.header.cells.len();
     build_each(bench, cells, parallel, &mut |step| match step {
         Step::Started(cell) => {
             watch(&Event::BuildStarted(cell), &recorder.run);
@@ -108,7 +108,7 @@ pub async fn build<B: Bench>(
 }
 
 /// Returns whether two builds gave different things.
-fn is_another(before: Option<&Built>, now: &Built) -> bool {
+pub(crate) fn is_another(before: Option<&Built>, now: &Built) -> bool {
     match (before, now) {
         (Some(Built::Artifact(before)), Built::Artifact(now)) => before.key != now.key,
         (Some(Built::Artifact(_)), Built::Gap(_)) | (Some(Built::Gap(_)), Built::Artifact(_)) => {
@@ -127,14 +127,14 @@ pub enum Step {
     Ended(usize, Box<Built>),
 }
 
-/// Builds the cells from 0 to `cells`, at most `parallel` at a time. The first error stops all.
+/// Builds cells, at most `parallel` at a time. The first error stops all.
 pub async fn build_each<B: Bench>(
     bench: &Arc<B>,
-    cells: usize,
+    cells: impl IntoIterator<Item = usize, IntoIter: Send>,
     parallel: usize,
     step: &mut (dyn FnMut(Step) -> Result<()> + Send),
 ) -> Result<()> {
-    let mut waiting = 0..cells;
+    let mut waiting = cells.into_iter();
     let mut building = JoinSet::new();
     loop {
         while building.len() < parallel.max(1) {
@@ -233,7 +233,7 @@ fn next(run: &Run, left: Option<Duration>) -> Option<SessionPlan> {
 }
 
 /// Returns how long a session takes, s: the longest of the last few.
-fn usual_seconds(run: &Run) -> f64 {
+pub(crate) fn usual_seconds(run: &Run) -> f64 {
     let last = run.sessions.iter().rev().take(USUAL);
     last.map(|session| session.seconds).fold(0.0, f64::max)
 }

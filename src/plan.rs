@@ -113,6 +113,19 @@ fn expected(run: &Run, held: &[Held]) -> Vec<Held> {
         .collect()
 }
 
+/// Returns the next session of just these cells.
+pub fn session_of(run: &Run, purpose: Purpose, cells: &[usize]) -> SessionPlan {
+    let mut random = Pcg64::seed_from_u64(mixed(run.header.seed, run.sessions.len()));
+    let mut cells = cells.to_vec();
+    cells.shuffle(&mut random);
+    SessionPlan {
+        purpose,
+        design: run.header.sessions.design,
+        cells,
+        seed: random.random(),
+    }
+}
+
 /// Returns the last gap of a cell that should not be tried again.
 ///
 /// A launch that ended only because its neighbours failed counts neither way, nor one that was late in a session that the

@@ -5,13 +5,17 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::bisect::Odds;
 use crate::host;
 use crate::journal::{Built, Launched, Purpose, Run, SessionRecord};
 use crate::matrix::Design;
 use crate::pipeline::{self, Event};
 use crate::plan::SessionPlan;
-use crate::report::DELAYED_ACK;
+use crate::report::{DELAYED_ACK, standing};
 use crate::verdict::signs::waits_for_acknowledgements;
+
+/// The likeliest culprits that are shown while a search goes on.
+const LIKELIEST: usize = 5;
 
 /// Writes a line to stderr. Unlike `eprintln!` it does not panic when nobody reads stderr any more: a run goes on when
 /// the pipe or terminal that watched it is gone.
@@ -103,6 +107,31 @@ impl Progress {
         }
     }
 
+    /// Shows one event of a bisection, and how it stands.
+    pub fn show_hunt(&mut self, event: &Event<'_>, run: &Run, odds: &Odds) {
+        match event {
+            Event::BuildStarted(_) | Event::Built(..) | Event::GivenUp(..) => self.show(event, run),
+            Event::SessionStarted(plan) => {
+                let Some(bar) = &self.bar else { return };
+                bar.set_style(style("{spinner} {msg}"));
+                let mut lines = vec![plan_text(plan, run)];
+                lines.extend(standing(run, odds, LIKELIEST));
+                bar.set_message(lines.join("\n"));
+            }
+            Event::SessionEnded(session) => {
+                self.tell(session, run);
+                if self.bar.is_none() {
+                    let stands = standing(run, odds, 0).join("");
+                    let number = session.index + 1;
+                    self.plain(&format!(
+                        "session {number}  {}  ({stands})",
+                        rates(session, run)
+                    ));
+                }
+            }
+        }
+    }
+
     /// Takes the bar away.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
@@ -138,6 +167,20 @@ impl Progress {
 
     fn end_session(&mut self, session: &SessionRecord, run: &Run) {
         self.done += 1;
+        self.tell(session, run);
+        if self.bar.is_none() {
+            let left = pipeline::sessions_left(run).saturating_sub(1);
+            self.plain(&format!(
+                "session {}  {}  (at most {left} to go, {})",
+                session.index + 1,
+                rates(session, run),
+                self.time_left(left)
+            ));
+        }
+    }
+
+    /// Says what of a session a person should know at once.
+    fn tell(&mut self, session: &SessionRecord, run: &Run) {
         for launch in &session.launches {
             let id = &run.header.cells[launch.cell].id;
             match &launch.outcome {
@@ -149,15 +192,6 @@ impl Progress {
                 }
                 Launched::Sample(_) => {}
             }
-        }
-        if self.bar.is_none() {
-            let left = pipeline::sessions_left(run).saturating_sub(1);
-            self.plain(&format!(
-                "session {}  {}  (at most {left} to go, {})",
-                session.index + 1,
-                rates(session, run),
-                self.time_left(left)
-            ));
         }
     }
 

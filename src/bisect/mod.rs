@@ -162,6 +162,8 @@ pub enum Why {
     NoNumbers,
     /// All sessions that were allowed are held.
     TooManySessions,
+    /// The time was up.
+    OutOfTime,
     /// The sessions that are left would not decide, by what one of them tells.
     Futile,
     /// The fresh sessions did not show what the search had found.

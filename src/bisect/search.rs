@@ -305,9 +305,14 @@ impl Search {
     }
 
     fn unresolved(&self, why: Why) -> Step {
+        Step::End(self.stopped(why))
+    }
+
+    /// Returns what is known where it ends before it is decided.
+    pub fn stopped(&self, why: Why) -> Ending {
         let (range, odds) = range(&self.classes(), self.settings.certainty);
         let suspected = self.suspected();
-        Step::End(Ending::Unresolved(Unresolved {
+        Ending::Unresolved(Unresolved {
             why,
             range,
             odds,
@@ -315,7 +320,7 @@ impl Search {
             effect: self.effect(),
             confirmed: suspected.and_then(|class| self.confirmed(&self.sandwich(&class))),
             spent: self.spent,
-        }))
+        })
     }
 
     /// Returns the effect; none where nothing was measured.

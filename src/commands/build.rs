@@ -49,7 +49,7 @@ async fn build_one(
     let mut results: Vec<(usize, Built)> = Vec::new();
     pipeline::build_each(
         &bench,
-        cells.len(),
+        0..cells.len(),
         host::allowed_cpus().len(),
         &mut |step| {
             match step {

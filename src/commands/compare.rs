@@ -72,19 +72,25 @@ fn how(arguments: &CompareArgs) -> RunArgs {
         fresh: arguments.fresh,
         server_cpus: None,
         load_cpus: None,
+        bisect: false,
         format: arguments.format,
     }
 }
 
-fn matrix(workplace: &Workplace, arguments: &CompareArgs) -> Result<(Matrix, String)> {
-    let file = match &arguments.matrix {
-        Some(file) => file.clone(),
+/// Returns the matrix file that is named, or the first of harness.toml.
+pub(super) fn matrix_file(workplace: &Workplace, named: Option<&Path>) -> Result<PathBuf> {
+    Ok(match named {
+        Some(file) => file.to_owned(),
         None => workplace
             .default_matrices()?
             .into_iter()
             .next()
             .unwrap_or_default(),
-    };
+    })
+}
+
+fn matrix(workplace: &Workplace, arguments: &CompareArgs) -> Result<(Matrix, String)> {
+    let file = matrix_file(workplace, arguments.matrix.as_deref())?;
     for name in [&arguments.baseline, &arguments.candidate] {
         if is_matrix(name) {
             let message = format!("{name} is a matrix, not one of the two to compare");

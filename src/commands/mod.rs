@@ -18,6 +18,7 @@ use crate::source;
 use crate::workplace::Workplace;
 
 mod ack;
+mod bisect;
 mod build;
 mod check;
 mod clean;
@@ -41,6 +42,7 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Check(arguments) if arguments.print_schema.is_some() => check::schema(&arguments),
         Verb::Run(arguments) => Box::pin(run::run(&workplace?, &arguments)).await,
         Verb::Compare(arguments) => Box::pin(compare::run(&workplace?, &arguments)).await,
+        Verb::Bisect(arguments) => Box::pin(bisect::run(&workplace?, &arguments)).await,
         Verb::Build(arguments) => build::run(&workplace?, &arguments).await,
         Verb::List(arguments) => list::run(&workplace?, &arguments).await,
         Verb::Check(arguments) => check::run(&workplace?, &arguments).await,

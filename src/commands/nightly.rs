@@ -215,6 +215,7 @@ fn how(arguments: &NightlyArgs) -> RunArgs {
         fresh: false,
         server_cpus: None,
         load_cpus: None,
+        bisect: false,
         format: crate::cli::Format::Human,
     }
 }

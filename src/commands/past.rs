@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind, Result};
+use crate::hunt;
 use crate::journal::{self, Run};
-use crate::report::{Acknowledgement, Past};
+use crate::report::{Acknowledgement, Blamed, Hunt, Past};
+use crate::version::Cell;
 use crate::workplace::{self, Workplace};
 
 /// What is known from before a run.
@@ -13,6 +15,7 @@ use crate::workplace::{self, Workplace};
 pub(super) struct Known {
     before: Option<Run>,
     accepted: Vec<Acknowledgement>,
+    culprits: Vec<Blamed>,
 }
 
 impl Known {
@@ -21,6 +24,7 @@ impl Known {
         Ok(Self {
             before: run_before(workplace, run),
             accepted: read_accepted(workplace)?,
+            culprits: culprits(workplace, run),
         })
     }
 
@@ -29,6 +33,7 @@ impl Known {
         Past {
             before: self.before.as_ref(),
             accepted: &self.accepted,
+            culprits: &self.culprits,
         }
     }
 }
@@ -52,6 +57,38 @@ fn run_before(workplace: &Workplace, run: &Run) -> Option<Run> {
             && shared(other) * 2 >= header.cells.len()
     });
     earlier.next()
+}
+
+/// Returns whom bisections have found between cells of this run, the newest first.
+fn culprits(workplace: &Workplace, run: &Run) -> Vec<Blamed> {
+    let cells = &run.header.cells;
+    if cells.iter().all(|cell| cell.version.commit.is_none()) {
+        return Vec::new();
+    }
+    let name = super::bisect::name(&run.header.matrix.name);
+    let journals = journal::list(&workplace.journals(&name)).into_iter();
+    let searches = journals.filter_map(|path| journal::read(&path).ok());
+    let alike = searches.filter(|search| {
+        search.summary.is_some()
+            && search.header.workload_key == run.header.workload_key
+            && search.header.machine.class == run.header.machine.class
+    });
+    let same = |one: &Cell, other: &Cell| {
+        one.version.commit == other.version.commit && one.axes == other.axes
+    };
+    let blamed = |search: Run| {
+        let ends = (search.header.cells.first()?, search.header.cells.last()?);
+        let find = |end: &Cell| cells.iter().find(|cell| same(cell, end));
+        let (baseline, candidate) = (find(ends.0)?.id.clone(), find(ends.1)?.id.clone());
+        let told = hunt::told(&search);
+        let hunt = Hunt::new(&search, &told.ending, (&told.odds, told.metric))?;
+        Some(Blamed {
+            baseline,
+            candidate,
+            culprit: hunt.culprit()?,
+        })
+    };
+    alike.filter_map(blamed).collect()
 }
 
 fn file(workplace: &Workplace) -> PathBuf {

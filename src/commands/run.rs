@@ -8,7 +8,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use super::past::Known;
-use super::{Loaded, load, matrices};
+use super::{Loaded, bisect, load, matrices};
 use crate::cli::RunArgs;
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ use crate::host;
 use crate::journal::{self, Header, Journal, MatrixFacts, Record, Run, SCHEMA, Summary};
 use crate::live::{self, Live};
 use crate::load::tool;
-use crate::matrix::{Design, Matrix, Stop};
+use crate::matrix::{Design, Matrix, SourceKind, Stop};
 use crate::pipeline::{self, Recorder};
 use crate::process;
 use crate::progress::{self, Progress};
@@ -35,6 +35,11 @@ pub(super) async fn run(workplace: &Workplace, arguments: &RunArgs) -> Result<Ex
     let mut worst = Exit::Done;
     let begun = host::monotonic();
     let matrices = matrices(workplace, &arguments.selected)?;
+    if arguments.bisect {
+        matrices
+            .iter()
+            .try_for_each(|(matrix, _)| has_commits(matrix))?;
+    }
     let lock = workplace.lock()?;
     workplace.empty_scratch(&lock)?;
     let count = u32::try_from(matrices.len()).unwrap_or(u32::MAX);
@@ -49,6 +54,17 @@ pub(super) async fn run(workplace: &Workplace, arguments: &RunArgs) -> Result<Ex
     Ok(worst)
 }
 
+/// Makes sure that there is something to search between two versions.
+fn has_commits(matrix: &Matrix) -> Result<()> {
+    if matches!(matrix.source.kind, SourceKind::Git(_)) {
+        return Ok(());
+    }
+    let message = format!("{} has no commits to search", matrix.file.display());
+    let error =
+        Error::new(Kind::Usage, message).because("`--bisect` is for versions of a git repository");
+    Err(error.hint("`harness bisect A..B` searches the versions between two"))
+}
+
 async fn run_one(
     workplace: &Workplace,
     matrix: (Matrix, String),
@@ -59,6 +75,7 @@ async fn run_one(
         "{}: asking which versions there are",
         matrix.0.title
     ));
+    let whole = matrix.clone();
     let loaded = load(workplace, matrix, &selected(arguments)).await?;
     loaded.warn(|text| progress.say(text));
     needs(&loaded)?;
@@ -73,7 +90,60 @@ async fn run_one(
     let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
     let judgement = pipeline::measure(&*bench, &mut recorder, budget, &mut watch).await?;
     progress.finish();
+    if arguments.bisect {
+        let steps = flagged(&recorder.run, &judgement);
+        Box::pin(go_deeper(workplace, whole, (steps, arguments, budget))).await?;
+    }
     end(workplace, recorder, &judgement, arguments)
+}
+
+/// A step between two commits: its ends' hashes, and its values of the axes as the command line has them.
+type Between = (String, String, Vec<String>);
+
+/// Returns the steps for the worse between cells that are commits.
+fn flagged(run: &Run, judgement: &Judgement) -> Vec<Between> {
+    let pairs = judgement.comparisons.iter();
+    let worse = pairs.filter(|pair| pair.verdict == Verdict::Regression);
+    let between = worse.filter_map(|pair| {
+        let [good, bad] =
+            [pair.pair.baseline, pair.pair.candidate].map(|cell| &run.header.cells[cell]);
+        let axes = bad
+            .axes
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        let ends = (good.version.commit.clone()?, bad.version.commit.clone()?);
+        Some((ends.0, ends.1, axes.collect()))
+    });
+    between.collect()
+}
+
+/// Searches each step on for its culprit. The report finds what came of it in the journals of the searches.
+async fn go_deeper(
+    workplace: &Workplace,
+    matrix: (Matrix, String),
+    (steps, arguments, budget): (Vec<Between>, &RunArgs, Option<pipeline::Budget>),
+) -> Result<()> {
+    for (good, bad, only) in steps {
+        let wish = bisect::Wish {
+            good,
+            bad,
+            first_parent: false,
+            improvement: false,
+            metric: None,
+            most_sessions: None,
+            only,
+            budget,
+            how: arguments.clone(),
+        };
+        let hunt = Box::pin(bisect::search(workplace, matrix.clone(), &wish));
+        match hunt.await {
+            Ok(hunt) => progress::line(&hunt.sentence),
+            // Two tags of which neither grew out of the other have nothing between them to search.
+            Err(error) if error.kind == Kind::Usage => progress::line(&error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Opens the journal to write and has every cell built.
@@ -97,18 +167,27 @@ pub(super) async fn built(
         }
         progress.say("what is built differs from what was measured so far: a new run begins");
     }
+    let mut recorder = begun(workplace, header, progress)?;
+    let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
+    pipeline::build(bench, &mut recorder, parallel, &mut watch).await?;
+    Ok(recorder)
+}
+
+/// Begins a journal.
+pub(super) fn begun(
+    workplace: &Workplace,
+    header: Header,
+    progress: &Progress,
+) -> Result<Recorder> {
     let path = workplace
         .journals(&header.matrix.name)
         .join(format!("{}.jsonl", header.run));
     let journal = Journal::create(&path, &header)?;
     progress.say(&format!("journal {}", shown(workplace, &path)));
-    let mut recorder = Recorder {
+    Ok(Recorder {
         run: Run::new(header),
         journal,
-    };
-    let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
-    pipeline::build(bench, &mut recorder, parallel, &mut watch).await?;
-    Ok(recorder)
+    })
 }
 
 /// Writes the report, then closes the journal: a run whose report could not be written is not at its end.
@@ -214,7 +293,11 @@ pub(super) fn adjust(matrix: &mut Matrix, arguments: &RunArgs) {
 }
 
 /// Takes up the newest unfinished run of the same plan on the same machine, if there is one.
-fn go_on(workplace: &Workplace, header: &Header, arguments: &RunArgs) -> Result<Option<Recorder>> {
+pub(super) fn go_on(
+    workplace: &Workplace,
+    header: &Header,
+    arguments: &RunArgs,
+) -> Result<Option<Recorder>> {
     if arguments.fresh {
         return Ok(None);
     }
@@ -242,6 +325,7 @@ fn same_plan(one: &Header, other: &Header) -> bool {
         && one.cpus == other.cpus
         && one.sessions == other.sessions
         && one.metrics == other.metrics
+        && one.bisect == other.bisect
         && one.harness == other.harness
 }
 
@@ -293,6 +377,7 @@ pub(super) async fn header(
         order: matrix.source.order,
         compare: loaded.expansion.compare.clone(),
         cells: loaded.expansion.cells.clone(),
+        bisect: None,
     })
 }
 
@@ -312,7 +397,7 @@ fn matrix_facts(workplace: &Workplace, loaded: &Loaded) -> MatrixFacts {
 }
 
 /// Returns the command line as typed, the program by its bare name.
-fn command_line() -> Vec<String> {
+pub(super) fn command_line() -> Vec<String> {
     let mut words: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();

@@ -502,6 +502,7 @@ pub enum Design {
     Serialize,
     Deserialize,
     schemars::JsonSchema,
+    clap::ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {

@@ -401,7 +401,7 @@ fn cost(run: &Run) -> String {
 }
 
 /// Breaks a text into lines of at most so many columns, at spaces.
-fn wrapped(text: &str, width: u16) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: u16) -> Vec<String> {
     let width = usize::from(width.max(20));
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

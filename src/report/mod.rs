@@ -3,6 +3,7 @@
 //! [`Report`] holds everything that is said; `markdown` (style `full`), `notes` (style `release`), `terminal`, `json` and
 //! `chart` only lay it out.
 
+mod bisect;
 mod boil;
 mod chart;
 mod columns;
@@ -37,6 +38,7 @@ use crate::outcome::Gap;
 use crate::verdict::{Comparison, Evidence, Judgement, Level, Verdict, evidence};
 use crate::version::{Cell, line};
 
+pub use bisect::{Hunt, Outcome, Suspect, Tried, standing};
 pub(crate) use boil::sentences as boils;
 pub use chart::Picture;
 pub use compare::{Beside, Duel, Opinion};
@@ -44,7 +46,7 @@ pub use details::Details;
 pub use figures::{Figures, Triple};
 pub use gaps::GapGroup;
 pub use load::{Load, loads};
-pub use past::{Accepted, Acknowledgement, News, Past, accepted};
+pub use past::{Accepted, Acknowledgement, Blamed, News, Past, accepted};
 pub use release::{Against, Release, Span, What};
 pub use steps::{DependencyChange, Step};
 pub(crate) use warnings::DELAYED_ACK;
@@ -211,11 +213,7 @@ impl Report {
             releases: release::releases(run, judgement, Span::default()),
             tables: tables(run),
             compared_with: texts::compared_with(header),
-            pairs: judgement
-                .comparisons
-                .iter()
-                .map(|pair| Step::new(run, pair))
-                .collect(),
+            pairs: steps(run, judgement, past),
             others: judgement
                 .others
                 .iter()
@@ -356,6 +354,18 @@ fn changes(evidence: &Evidence) -> Vec<f64> {
     let effects = evidence.measure.iter().chain(&evidence.confirm);
     let change = |effect: &f64| words::change_percent(evidence.metric, *effect);
     effects.map(change).collect()
+}
+
+fn steps(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Vec<Step> {
+    let step = |pair: &Comparison| {
+        let step = Step::new(run, pair);
+        let culprit = past.culprit(&step.baseline, &step.candidate);
+        Step {
+            culprit: culprit.filter(|_| step.is_flagged()),
+            ..step
+        }
+    };
+    judgement.comparisons.iter().map(step).collect()
 }
 
 fn status(run: &Run, judgement: &Judgement, past: &Past<'_>) -> Status {

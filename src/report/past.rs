@@ -18,6 +18,19 @@ pub struct Past<'a> {
     pub before: Option<&'a Run>,
     /// The gaps that are accepted.
     pub accepted: &'a [Acknowledgement],
+    /// Whom bisections have found.
+    pub culprits: &'a [Blamed],
+}
+
+/// Whom a bisection found between two cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blamed {
+    /// The good end's name.
+    pub baseline: String,
+    /// The bad end's name.
+    pub candidate: String,
+    /// Who did it, in few words.
+    pub culprit: String,
 }
 
 /// Something wrong that somebody accepts: it is no news, for as long as it stays what it is.
@@ -94,6 +107,13 @@ pub struct News {
 }
 
 impl Past<'_> {
+    /// Returns who made the step between two cells; none where nobody was found.
+    pub(super) fn culprit(&self, baseline: &str, candidate: &str) -> Option<String> {
+        let is_it = |one: &&Blamed| one.baseline == baseline && one.candidate == candidate;
+        let found = self.culprits.iter().find(is_it);
+        found.map(|one| one.culprit.clone())
+    }
+
     /// Returns why a gap is accepted; none if nobody has said so, or if it has become another.
     pub(super) fn acknowledged(&self, matrix: &str, cell: &str, gap: &Gap) -> Option<String> {
         let known = self.accepted.iter().find(|known| {
@@ -218,6 +238,7 @@ mod tests {
         let past = Past {
             before: Some(&before),
             accepted: &[],
+            culprits: &[],
         };
         let news = past.news(&now);
         assert_eq!(
@@ -241,6 +262,7 @@ mod tests {
         let past = Past {
             before: Some(&before),
             accepted: &[],
+            culprits: &[],
         };
         let news = past.news(&now);
         assert!(news.healed.is_empty() && news.lost.is_empty(), "{news:?}");
@@ -253,6 +275,7 @@ mod tests {
             let past = Past {
                 before: Some(&before),
                 accepted: &[accepted(kind)],
+                culprits: &[],
             };
             assert_eq!(!past.news(&now).new_gaps.is_empty(), is_news);
         }

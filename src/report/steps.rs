@@ -302,7 +302,7 @@ impl Step {
 }
 
 impl DependencyChange {
-    fn in_words(&self) -> String {
+    pub(super) fn in_words(&self) -> String {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => format!("{} {before} → {after}", self.name),
             (Some(before), None) => format!("{} {before} gone", self.name),
@@ -313,7 +313,7 @@ impl DependencyChange {
 }
 
 /// Lists the packages that differ between the artifacts of a pair, without the one whose versions they are.
-fn dependency_changes(run: &Run, pair: &Pair) -> Vec<DependencyChange> {
+pub(super) fn dependency_changes(run: &Run, pair: &Pair) -> Vec<DependencyChange> {
     let (Some(Built::Artifact(before)), Some(Built::Artifact(after))) = (
         run.builds.get(&pair.baseline),
         run.builds.get(&pair.candidate),
@@ -349,7 +349,7 @@ fn dependency_changes(run: &Run, pair: &Pair) -> Vec<DependencyChange> {
 }
 
 /// Returns an interval as sizes in the direction of the effect, `2.4 to 3.8 %`, or with signs where it holds zero.
-fn magnitudes((low, high): (f64, f64), effect: f64) -> String {
+pub(super) fn magnitudes((low, high): (f64, f64), effect: f64) -> String {
     match (low, high) {
         (low, high) if low < 0.0 && high > 0.0 => percent_range((low, high)),
         (low, high) if effect < 0.0 => format!("{:.1} to {:.1} %", -high, -low),

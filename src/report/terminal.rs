@@ -80,7 +80,10 @@ pub(super) fn render(report: &Report, width: u16, colour: bool) -> String {
 fn step_line(step: &Step, colour: bool) -> String {
     let changes = step.other_changes();
     let changes = changes.map_or_else(String::new, |changes| format!("; {changes}"));
-    let line = one_line(&format!("{}: {}{changes}", step.name(), step.sentence()));
+    let culprit = step.culprit.as_ref();
+    let culprit = culprit.map_or_else(String::new, |commit| format!("; by {commit}"));
+    let line = format!("{}: {}{culprit}{changes}", step.name(), step.sentence());
+    let line = one_line(&line);
     let ink = if step.verdict == Verdict::Regression {
         RED
     } else {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::pollution::polluted;
 use super::signs::signs;
 use super::state::{held, is_client_bound, sample, solo_samples};
 use super::{Metric, Warning, warn};
@@ -83,6 +84,29 @@ pub(crate) fn gather(run: &Run, pair: Pair, facts: &Facts) -> Evidence {
     let mut evidence = by_metric((run, facts), pair, (&meetings, metric));
     evidence.warnings.splice(..0, warnings);
     evidence
+}
+
+/// Returns by which number two cells of a run are judged: throughput may not be the servers' own.
+pub(crate) fn metric_of(run: &Run, pair: Pair, facts: &Facts) -> Metric {
+    gather(run, pair, facts).metric
+}
+
+/// Returns the natural logs of what each cell of a session shows by a metric, turned so that less is worse; nothing of a session
+/// that does not count.
+pub(crate) fn levels(run: &Run, place: usize, metric: Metric) -> Vec<(usize, f64)> {
+    let session = &run.sessions[place];
+    if polluted(run).contains(&place) || !counts(run, is_client_bound(run, session), metric) {
+        return Vec::new();
+    }
+    let level = |sample: &Sample| match metric {
+        Metric::Throughput => positive(sample.load.fetches_per_second()).map(f64::ln),
+        Metric::CpuPerAnswer | Metric::Memory | Metric::Startup | Metric::Latency => {
+            figure(sample, metric).map(|figure| -figure.ln())
+        }
+    };
+    let launches = session.launches.iter();
+    let levels = launches.filter_map(|launch| Some((launch.cell, level(sample(launch)?)?)));
+    levels.collect()
 }
 
 /// Collects what the run says of a pair by the further metrics, each of them once. What is to be known of the pair itself is
@@ -190,12 +214,17 @@ fn attempts(run: &Run, pair: &Pair) -> usize {
 /// Returns the value of a meeting that counts. Where the client set the pace neither answers per second nor latency are the
 /// servers', and where a rate was given, answers per second are that.
 fn value(run: &Run, meeting: &Meeting<'_>, metric: Metric) -> Option<f64> {
-    let counts = match metric {
+    let value = meeting.value(metric);
+    value.filter(|_| counts(run, meeting.client_bound, metric))
+}
+
+/// Returns whether a metric is the servers' own in a session.
+fn counts(run: &Run, client_bound: bool, metric: Metric) -> bool {
+    match metric {
         Metric::CpuPerAnswer | Metric::Memory | Metric::Startup => true,
-        Metric::Latency => !meeting.client_bound,
-        Metric::Throughput => !meeting.client_bound && !has_rate(run),
-    };
-    meeting.value(metric).filter(|_| counts)
+        Metric::Latency => !client_bound,
+        Metric::Throughput => !client_bound && !has_rate(run),
+    }
 }
 
 /// Returns whether requests came at a given rate: then answers per second are that rate.

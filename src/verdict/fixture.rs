@@ -101,6 +101,7 @@ fn header(cells: Vec<Cell>) -> Header {
         order: Order::Semver,
         compare: Compare::Lineage,
         cells,
+        bisect: None,
     }
 }
 

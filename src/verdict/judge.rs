@@ -116,7 +116,7 @@ pub fn evidence(run: &Run) -> Vec<Evidence> {
 }
 
 /// Returns what is known of the run as a whole before any pair is looked at.
-fn facts(run: &Run) -> Facts {
+pub(crate) fn facts(run: &Run) -> Facts {
     let polluted = polluted(run);
     Facts {
         bimodal: bimodal_cells(run, &polluted),

@@ -24,7 +24,8 @@ mod tests;
 
 pub use boil::{Boil, Way, boils, way};
 pub use evidence::Evidence;
-pub(crate) use evidence::cpu_per_answer;
+pub(crate) use evidence::{cpu_per_answer, levels, metric_of};
+pub(crate) use judge::facts;
 pub use judge::{conclude, evidence, judge, so_far};
 pub use looks::{Judged, Looks, Spending, decide, decide_with};
 

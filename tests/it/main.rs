@@ -8,6 +8,7 @@
 mod world;
 
 mod attach;
+mod bisect;
 mod browser;
 mod budget;
 mod builds;
@@ -23,6 +24,7 @@ mod foreign;
 mod git;
 mod history;
 mod hostile;
+mod hunting;
 mod interruption;
 mod known;
 mod known_server;

@@ -29,18 +29,7 @@ impl Bench for Script {
         if cell == 2 {
             return Ok(Built::Gap(Gap::new(GapKind::Failed, "it does not build")));
         }
-        Ok(Built::Artifact(Artifact {
-            key: format!("{cell}"),
-            src: "src".into(),
-            work: "work".into(),
-            out: "out".into(),
-            binary: None,
-            seconds: 1.0,
-            cached: false,
-            dependencies: BTreeMap::new(),
-            content: None,
-            axis_programs: BTreeMap::new(),
-        }))
+        Ok(Built::Artifact(artifact(cell)))
     }
 
     async fn session(
@@ -50,51 +39,70 @@ impl Bench for Script {
         _builds: &BTreeMap<usize, Built>,
     ) -> Result<SessionRecord> {
         let mut random = Pcg64::seed_from_u64(u64::from(index));
-        let rates: Vec<u64> = plan
+        let rates: Vec<(usize, Option<u64>)> = plan
             .cells
             .iter()
-            .map(|&cell| if cell >= 6 { 9_000 } else { 10_000 } + random.random_range(0..100))
+            .map(|&cell| {
+                let rate = if cell >= 6 { 9_000 } else { 10_000 } + random.random_range(0..100);
+                (cell, Some(rate).filter(|_| cell != 4))
+            })
             .collect();
-        let launches = plan
-            .cells
-            .iter()
-            .zip(&rates)
-            .map(|(&cell, &rate)| launch(cell, rate))
-            .collect();
-        let sampled = plan
-            .cells
-            .iter()
-            .zip(&rates)
-            .filter(|(cell, _)| **cell != 4);
-        let answers: Vec<u64> = sampled.map(|(_, &rate)| rate).collect();
-        Ok(SessionRecord {
-            index,
-            purpose: plan.purpose,
-            design: plan.design,
-            started: Timestamp::UNIX_EPOCH,
-            seconds: 1.0,
-            launches,
-            windows: vec![Window {
-                seconds: 1.0,
-                cpu_seconds: vec![0.25; answers.len()],
-                answers,
-                client_cpu_seconds: 0.5,
-                stolen_seconds: 0.0,
-                others_seconds: 0.0,
-            }],
-            client_share: 0.5,
-            server_share: 1.0,
-            steal_share: 0.0,
-            others_share: 0.0,
-            client: Client::default(),
-            sharing: Sharing::default(),
-        })
+        Ok(session((plan, index), &rates))
     }
 }
 
-fn launch(cell: usize, rate: u64) -> Launch {
+/// Returns what building a cell gives.
+pub(crate) fn artifact(cell: usize) -> Artifact {
+    Artifact {
+        key: format!("{cell}"),
+        src: "src".into(),
+        work: "work".into(),
+        out: "out".into(),
+        binary: None,
+        seconds: 1.0,
+        cached: false,
+        dependencies: BTreeMap::new(),
+        content: None,
+        axis_programs: BTreeMap::new(),
+    }
+}
+
+/// Returns a session of a second in which each cell gave so many answers, or none because it died.
+pub(crate) fn session(
+    (plan, index): (&SessionPlan, u32),
+    rates: &[(usize, Option<u64>)],
+) -> SessionRecord {
+    let answers: Vec<u64> = rates.iter().filter_map(|(_, rate)| *rate).collect();
+    SessionRecord {
+        index,
+        purpose: plan.purpose,
+        design: plan.design,
+        started: Timestamp::UNIX_EPOCH,
+        seconds: 1.0,
+        launches: rates
+            .iter()
+            .map(|(cell, rate)| launch(*cell, *rate))
+            .collect(),
+        windows: vec![Window {
+            seconds: 1.0,
+            cpu_seconds: vec![0.25; answers.len()],
+            answers,
+            client_cpu_seconds: 0.5,
+            stolen_seconds: 0.0,
+            others_seconds: 0.0,
+        }],
+        client_share: 0.5,
+        server_share: 1.0,
+        steal_share: 0.0,
+        others_share: 0.0,
+        client: Client::default(),
+        sharing: Sharing::default(),
+    }
+}
+
+fn launch(cell: usize, rate: Option<u64>) -> Launch {
     let gap = || Launched::Gap(Gap::new(GapKind::Crashed, "it died"));
-    let sample = || {
+    let sample = |rate| {
         let load = LoadFigures {
             answers: rate,
             seconds: 1.0,
@@ -113,21 +121,24 @@ fn launch(cell: usize, rate: u64) -> Launch {
         };
         Launched::Sample(Box::new(sample))
     };
-    let outcome = if cell == 4 { gap() } else { sample() };
     Launch {
         cell,
-        outcome,
+        outcome: rate.map_or_else(gap, sample),
         log: None,
     }
 }
 
-fn header() -> Header {
-    let version = |number: u64| Version::semantic(&format!("{number}.0.0")).unwrap();
-    let cell = |version: Version| Cell {
+/// Returns the cell of a version.
+pub(crate) fn cell(number: u64) -> Cell {
+    let version = Version::semantic(&format!("{number}.0.0")).unwrap();
+    Cell {
         id: version.name.clone(),
         version,
         axes: BTreeMap::new(),
-    };
+    }
+}
+
+pub(crate) fn header() -> Header {
     Header {
         schema: SCHEMA,
         harness: "test".to_owned(),
@@ -174,7 +185,8 @@ fn header() -> Header {
         },
         order: Order::Semver,
         compare: Compare::Lineage,
-        cells: (0..8).map(|number| cell(version(number))).collect(),
+        cells: (0..8).map(cell).collect(),
+        bisect: None,
     }
 }
 

@@ -142,6 +142,25 @@ impl History {
 }
 
 impl History {
+    /// Returns the whole hash of the commit that a person names.
+    pub(super) fn commit(&self, revision: &str) -> Result<String> {
+        Ok(self.revision(revision)?.to_string())
+    }
+
+    /// Returns of each of these commits, named by their whole hashes, the places among them of all that it grew out of.
+    pub(super) fn parents(&self, commits: &[&str]) -> Result<Vec<Vec<usize>>> {
+        let places: HashMap<&str, usize> = commits.iter().copied().zip(0..).collect();
+        let parents = |commit: &&str| -> std::result::Result<Vec<usize>, git2::Error> {
+            let commit = self.repository.find_commit(Oid::from_str(commit)?)?;
+            let parents = commit.parent_ids().map(|id| id.to_string());
+            Ok(parents
+                .filter_map(|id| places.get(id.as_str()).copied())
+                .collect())
+        };
+        let all: std::result::Result<_, _> = commits.iter().map(parents).collect();
+        all.map_err(|error| unreadable(&error))
+    }
+
     /// Lists the tags of commits by name; those of other things, and names that no matrix can hold, are left out.
     fn all_tags(&self) -> Result<Vec<Tag<'_>>> {
         let references = self.repository.references_glob("refs/tags/*");

@@ -36,3 +36,27 @@ pub(super) async fn available(git: &Git, order: Order, cache: &Path) -> Result<A
     available.warnings.extend(history.warning());
     Ok(available)
 }
+
+/// Returns of each of these commits, named by their whole hashes, the places among them of all that it grew out of. The mirror is
+/// taken as it is.
+pub(crate) async fn parents(git: &Git, cache: &Path, commits: &[&str]) -> Result<Vec<Vec<usize>>> {
+    let mirror = Mirror::of(&git.repository, cache);
+    let _reading = mirror.read_lock().await?;
+    History::open(mirror.path())?.parents(commits)
+}
+
+/// Returns the whole hash of the commit that a person names.
+pub(crate) async fn commit(git: &Git, cache: &Path, revision: &str) -> Result<String> {
+    let mirror = Mirror::of(&git.repository, cache);
+    let _reading = mirror.read_lock().await?;
+    History::open(mirror.path())?.commit(revision)
+}
+
+/// Returns the commit that `HEAD` or one before it means, where the repository is a folder of this machine.
+pub(crate) fn checked_out(git: &Git, revision: &str) -> Option<String> {
+    let head = revision.starts_with("HEAD") || revision.starts_with('@');
+    let repository = head.then(|| git2::Repository::open(&git.repository));
+    let repository = repository?.ok()?;
+    let commit = repository.revparse_single(revision).ok()?;
+    Some(commit.peel_to_commit().ok()?.id().to_string())
+}
