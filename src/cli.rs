@@ -55,6 +55,8 @@ pub enum Verb {
     Report(ReportArgs),
     /// Show all runs and nights to a browser on this machine.
     Serve(ServeArgs),
+    /// Take in what other programs measured, as single values that can be looked at and not judged.
+    Import(ImportArgs),
     /// Hand the results of a run to another tool, in a format that it reads.
     Export(ExportArgs),
     /// Hold all runs of a matrix against each other: what the machine did, and what each version did.
@@ -421,6 +423,35 @@ pub enum ExportFormat {
     Openmetrics,
     /// A table of the series of versions, for Apache Otava.
     Otava,
+}
+
+/// Arguments of `import`.
+#[derive(Debug, Clone, Args)]
+pub struct ImportArgs {
+    /// What other programs printed or wrote; a file is of the version that it is called, `0.6.0.txt`, unless it tells one itself.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Which program it was; told from the files where that is sure.
+    #[arg(long, value_enum)]
+    pub what: Option<crate::import::Format>,
+    /// The version, where the file's name is none.
+    #[arg(long, value_name = "VERSION")]
+    pub of: Option<String>,
+    /// A version without a number: where it stopped (fetch, build, start, check, load), and the log that says why.
+    #[arg(long, value_name = "VERSION=STAGE[:LOG]")]
+    pub gap: Vec<String>,
+    /// What journal and report are called.
+    #[arg(long, value_name = "NAME", default_value = "imported")]
+    pub name: String,
+    /// The report's title.
+    #[arg(long)]
+    pub title: Option<String>,
+    /// What is known of them: the load, the machine, where they were published.
+    #[arg(long)]
+    pub note: Option<String>,
+    /// How the report is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// Arguments of `export`.

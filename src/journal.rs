@@ -24,7 +24,7 @@ use crate::version::{Cell, Order, Pair, pairs};
 /// 2: the header says in which order the versions are, and which of them each is compared with.
 /// 3: the design `slices`, loads of another manner than a plain closed loop, and what the client itself was like.
 /// 4: pairs are judged while the run goes on and get no more sessions once they are decided; several metrics decide.
-/// 5: the run may be a bisection.
+/// 5: the run may be a bisection, or results of other programs.
 pub const SCHEMA: u32 = 5;
 
 /// One line of a journal.
@@ -100,6 +100,19 @@ pub struct Header {
     /// What is searched for, where the run is a bisection of its cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bisect: Option<Hunted>,
+    /// Where the results come from, where another program measured them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// Where results come from that other programs measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The files, as they were named.
+    pub files: Vec<String>,
+    /// What somebody says of them: the load, the machine, where they were published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// What a bisection searches for: the first of the cells is the good end, the last one the bad end.

@@ -27,6 +27,7 @@ pub mod pipeline;
 pub mod hunt;
 pub mod live;
 pub mod journal;
+pub mod import;
 // From numbers to conclusions to text.
 pub mod stats;
 pub mod verdict;

@@ -393,6 +393,12 @@ pub struct LoadFigures {
     pub answers: u64,
     /// Measured time, s.
     pub seconds: f64,
+    /// Right answers per second by the reckoning of the program that counted them, where that is all that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_rate: Option<f64>,
+    /// Body bytes per second by the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_bytes_rate: Option<f64>,
     /// Body bytes received.
     pub body_bytes: u64,
     /// All bytes received: heads, bodies and framing.
@@ -437,9 +443,20 @@ impl LoadFigures {
 
     /// Returns right answers per second, `http_load`'s fetches/sec; 0 when nothing was measured.
     pub fn fetches_per_second(&self) -> f64 {
+        self.told_rate
+            .unwrap_or_else(|| self.each_second(self.answers))
+    }
+
+    /// Returns body bytes per second; 0 when nothing was measured.
+    pub fn bytes_per_second(&self) -> f64 {
+        let told = self.told_bytes_rate;
+        told.unwrap_or_else(|| self.each_second(self.body_bytes))
+    }
+
+    fn each_second(&self, count: u64) -> f64 {
         if self.seconds > 0.0 {
             #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-            return self.answers as f64 / self.seconds;
+            return count as f64 / self.seconds;
         }
         0.0
     }

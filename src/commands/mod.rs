@@ -26,6 +26,7 @@ mod compare;
 mod doctor;
 mod export;
 mod history;
+mod import;
 mod list;
 mod log;
 mod nightly;
@@ -51,6 +52,7 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Nightly(arguments) => Box::pin(nightly::run(&workplace?, &arguments)).await,
         Verb::Report(arguments) => report::run(&workplace?, &arguments),
         Verb::Export(arguments) => export::run(&workplace?, &arguments),
+        Verb::Import(arguments) => import::run(&workplace?, &arguments),
         Verb::Log(arguments) => log::run(&workplace?, &arguments),
         Verb::Ack(arguments) => ack::run(&workplace?, &arguments),
         Verb::Clean(arguments) => clean::run(&workplace?, &arguments),

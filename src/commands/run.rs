@@ -378,6 +378,7 @@ pub(super) async fn header(
         compare: loaded.expansion.compare.clone(),
         cells: loaded.expansion.cells.clone(),
         bisect: None,
+        imported: None,
     })
 }
 

@@ -75,7 +75,7 @@ impl Figures {
         Some(Self {
             trials: trials.len(),
             fetches_per_second: middle(&|sample| sample.load.fetches_per_second())?,
-            bytes_per_second: middle(&|sample| real(sample.load.body_bytes) / sample.load.seconds)?,
+            bytes_per_second: middle(&|sample| sample.load.bytes_per_second())?,
             connect_ms: triple(&trials, |sample| sample.load.connect)?,
             first_response_ms: triple(&trials, |sample| sample.load.first_response)?,
             latency_p50_ms: middle(&|sample| sample.load.latency.p50)?,

@@ -200,7 +200,7 @@ impl Report {
         let cells: Vec<CellReport> = (0..header.cells.len())
             .map(|cell| cell_report(run, (judgement, &evidence), cell))
             .collect();
-        let single = is_single(judgement, &cells);
+        let single = header.imported.is_some() || is_single(judgement, &cells);
         Self {
             schema: SCHEMA,
             title: header.matrix.title.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::words::{command, count, list, share};
-use crate::journal::{Header, Machine, Run, SessionRecord, Sharing};
+use crate::journal::{Header, Imported, Machine, Run, SessionRecord, Sharing};
 use crate::matrix::{Arrivals, Compare, Design, Manner, Protocol, Sessions, Stop, Workload};
 use crate::verdict::Judgement;
 use crate::version::Order;
@@ -121,9 +121,27 @@ pub(super) fn method(header: &Header, judgement: &Judgement) -> Vec<String> {
 
 /// Returns how it was measured where each version was measured once.
 pub(super) fn method_of_one_run(header: &Header) -> Vec<String> {
+    if let Some(imported) = &header.imported {
+        return of_others(imported);
+    }
     let once = "Each version was measured once. That says how fast it was then, and not which of two is faster: nothing is \
                 judged.";
     vec![load(&header.workload), once.to_owned()]
+}
+
+/// Returns how what other programs measured is to be read.
+fn of_others(imported: &Imported) -> Vec<String> {
+    let files = match imported.files.as_slice() {
+        [only] => only.clone(),
+        all => count(all.len(), "file"),
+    };
+    let whose = format!(
+        "Another program measured it; taken from {files}. One value of each version says how fast it was then, and not which \
+         of two is faster: nothing is judged. `harness history` names what deserves another look."
+    );
+    std::iter::once(whose)
+        .chain(imported.note.clone())
+        .collect()
 }
 
 fn load(workload: &Workload) -> String {

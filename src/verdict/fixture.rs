@@ -102,6 +102,7 @@ fn header(cells: Vec<Cell>) -> Header {
         compare: Compare::Lineage,
         cells,
         bisect: None,
+        imported: None,
     }
 }
 

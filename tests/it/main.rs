@@ -25,6 +25,7 @@ mod git;
 mod history;
 mod hostile;
 mod hunting;
+mod import;
 mod interruption;
 mod known;
 mod known_server;

@@ -187,6 +187,7 @@ pub(crate) fn header() -> Header {
         compare: Compare::Lineage,
         cells: (0..8).map(cell).collect(),
         bisect: None,
+        imported: None,
     }
 }
 

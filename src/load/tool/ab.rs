@@ -112,6 +112,7 @@ fn read(said: &str) -> Result<Said, Misread> {
         connections: Some(connections),
         requests: complete,
         rate: text.need("Requests per second:")?.real(0)?,
+        bytes_rate: 0.0,
     })
 }
 

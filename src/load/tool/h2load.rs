@@ -62,6 +62,7 @@ fn read(said: &str) -> Result<Said, Misread> {
         connections: None,
         requests: of("done")?,
         rate: finished.real(1)?,
+        bytes_rate: 0.0,
         figures: LoadFigures {
             answers: of("succeeded")?.saturating_sub(moved),
             seconds: finished.time(0)? / 1e3,

@@ -72,6 +72,7 @@ fn read(said: &str) -> Result<Said, Misread> {
         connections: None,
         requests: answers + counts.iter().map(|(_, count)| count).sum::<u64>(),
         rate: text.need("Requests/sec:")?.real(0)?,
+        bytes_rate: 0.0,
         figures: LoadFigures {
             answers,
             seconds: text.need("Total:")?.real(0)?,

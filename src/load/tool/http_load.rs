@@ -43,6 +43,7 @@ fn read(said: &str) -> Result<Said, Misread> {
     let rate = text
         .lines()
         .find(|line| line.rest().contains(" fetches/sec"));
+    let bytes_rate = rate.map_or(Ok(0.0), |line| line.real(2))?;
     let rate = rate.map_or(Ok(0.0), |line| line.real(0))?;
     let first = text
         .lines()
@@ -55,6 +56,7 @@ fn read(said: &str) -> Result<Said, Misread> {
     let fetches = counted.requests;
     Ok(Said {
         rate,
+        bytes_rate,
         figures: LoadFigures {
             connect: spread(&text, "msecs/connect:", fetches)?,
             first_response: spread(&text, "msecs/first-response:", counted.figures.answers)?,
@@ -84,6 +86,7 @@ fn counted(text: &Text<'_>, first: Line<'_>) -> Result<Said, Misread> {
         connections: Some(first.count_before("max")?),
         requests: fetches,
         rate: 0.0,
+        bytes_rate: 0.0,
         figures: LoadFigures {
             answers: right.saturating_sub(odd),
             seconds: first.real(8)?,

@@ -99,6 +99,8 @@ pub struct Said {
     pub requests: u64,
     /// Requests per second, by its own reckoning.
     pub rate: f64,
+    /// Body bytes per second, by its own reckoning; 0 where it does not tell.
+    pub bytes_rate: f64,
 }
 
 /// Why what a program said is no figures.

@@ -149,6 +149,7 @@ impl Output {
             connections: None,
             requests: all(&self.status_code_distribution) + all(&self.error_distribution),
             rate: self.summary.requests_per_sec,
+            bytes_rate: 0.0,
             figures: LoadFigures {
                 answers,
                 seconds: self.summary.total,

@@ -184,6 +184,7 @@ mod tests {
     /// A thousand answers a second on ten connections, ten milliseconds each.
     fn said() -> Said {
         Said {
+            bytes_rate: 0.0,
             figures: LoadFigures {
                 answers: 2000,
                 seconds: 2.0,

@@ -152,6 +152,7 @@ fn read(said: &str) -> Result<Said, Misread> {
         connections: connections(&text)?,
         requests: figures.answers + late(ErrorKind::BadStatus) + late(ErrorKind::Timeout),
         rate: text.need("Requests/sec:")?.real(0)?,
+        bytes_rate: 0.0,
         figures,
     })
 }
