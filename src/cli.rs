@@ -43,6 +43,8 @@ pub enum Verb {
     Compare(CompareArgs),
     /// Search the commit or version between two that made it slower.
     Bisect(BisectArgs),
+    /// Answer `git bisect run`: is what is checked out as fast as the good reference?
+    Step(StepArgs),
     /// Fetch and build only, in parallel.
     Build(BuildArgs),
     /// Show the cells in order with their state.
@@ -278,6 +280,72 @@ pub struct BisectArgs {
     /// How the result is written to stdout.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// Arguments of `step`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = STEP_CODES)]
+pub struct StepArgs {
+    /// The good reference, a tag, branch or commit of the repository that is checked out; that of the bisection under way
+    /// when not given, and then its bad one too.
+    #[arg(long, value_name = "REV")]
+    pub good: Option<String>,
+    /// The bad reference: then the question is which of the two the checkout is like.
+    #[arg(long, value_name = "REV")]
+    pub bad: Option<String>,
+    /// The matrix that says how to build, start and load; the first of harness.toml by default. One that lies outside of the
+    /// checkout brings the project of its own folder with it.
+    #[arg(long, value_name = "FILE")]
+    pub matrix: Option<PathBuf>,
+    /// What a commit without a number is. `bad` looks for where it stopped building or running: nothing is raced, and
+    /// a commit with a number is good.
+    #[arg(long, value_enum, value_name = "MARK", default_value_t)]
+    pub gap_is: GapIs,
+    /// The number that decides, as in `verdict.metrics`; the first of the matrix by default.
+    #[arg(long, value_enum)]
+    pub metric: Option<Metric>,
+    /// Look for what made it better: like the good reference is what is not better.
+    #[arg(long)]
+    pub invert: bool,
+    /// Give up on a commit after this time, builds included, as in `10m`: it is skipped.
+    #[arg(long, value_name = "TIME", value_parser = crate::matrix::duration)]
+    pub budget: Option<std::time::Duration>,
+    /// Sessions at most, at least three.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub sessions: Option<u32>,
+    /// Only this value of an axis.
+    #[arg(long, value_name = "AXIS=VALUE")]
+    pub only: Vec<String>,
+    /// Seed of every random order; chosen and written down when not given.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Measure nothing: show the steps of the last bisection as a table, with the mark that git gave each commit.
+    #[arg(long, conflicts_with_all = ["good", "bad", "gap_is", "metric", "invert", "budget", "sessions", "only", "seed"])]
+    pub summary: bool,
+    /// How the result is written to stdout.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: DataFormat,
+}
+
+const STEP_CODES: &str = "\
+Exit codes, and what git does:
+  0    like the good reference: git marks it good
+  1    like the bad reference, or surely worse than the good one: git marks it bad
+  125  undecided, or it has no number: git skips it
+  128  and above: no fault of the commit; git stops, and marks nothing
+
+  git bisect start --term-old=fast --term-new=slow v1.4.0 v1.3.2
+  git bisect run harness step --good v1.3.2 --bad v1.4.0 --matrix ../perf/server.toml
+  harness step --summary --matrix ../perf/server.toml";
+
+/// What a commit without a number is to git.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum GapIs {
+    /// It can be neither.
+    #[default]
+    Skip,
+    /// It is what is looked for.
+    Bad,
 }
 
 /// Arguments of `nightly`.

@@ -18,7 +18,7 @@ use crate::verdict::{facts, levels, metric_of};
 use crate::version::Pair;
 
 /// The least change that is looked for where the matrix calls none too small, as a share.
-const LEAST: f64 = 0.002;
+pub(crate) const LEAST: f64 = 0.002;
 
 /// Is told of every event, with the run and the odds as they stand.
 pub type Watch<'a> = dyn FnMut(&Event<'_>, &Run, &Odds) + Send + 'a;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Kind, Result};
 use crate::matrix::{Check, Compare, Design, Metric, Rule, Sessions, Workload};
 use crate::outcome::{Artifact, Gap, Sample};
+use crate::step::StepRecord;
 use crate::version::{Cell, Order, Pair, pairs};
 
 /// The journal format's number, raised by any change that an older reader would misread.
@@ -51,6 +52,8 @@ pub enum Record {
     },
     /// A conclusion, for readers of the journal; it is always made again from the sessions.
     Verdict(crate::verdict::Comparison),
+    /// What a step of `git bisect run` came to.
+    Step(Box<StepRecord>),
     /// The last line of a run that ended by itself.
     Summary(Summary),
 }
@@ -378,6 +381,8 @@ pub struct Run {
     pub sessions: Vec<SessionRecord>,
     /// Cells that were given up.
     pub given_up: BTreeMap<usize, Gap>,
+    /// What it came to, where it was a step of `git bisect run`.
+    pub step: Option<StepRecord>,
     /// Set when the run ended by itself.
     pub summary: Option<Summary>,
     /// Whether the last line was torn off.
@@ -392,6 +397,7 @@ impl Run {
             builds: BTreeMap::new(),
             sessions: Vec::new(),
             given_up: BTreeMap::new(),
+            step: None,
             summary: None,
             torn: false,
         }
@@ -405,6 +411,7 @@ impl Run {
             Record::Build(build) => drop(self.builds.insert(build.cell, build.outcome)),
             Record::Session(session) => self.sessions.push(*session),
             Record::Gap { cell, gap } => drop(self.given_up.insert(cell, gap)),
+            Record::Step(step) => self.step = Some(*step),
             Record::Summary(summary) => self.summary = Some(summary),
         }
     }

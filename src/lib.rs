@@ -32,6 +32,7 @@ pub mod import;
 pub mod stats;
 pub mod verdict;
 pub mod bisect;
+pub mod step;
 pub mod history;
 pub mod nightly;
 pub mod report;

@@ -187,8 +187,8 @@ impl Live {
         if let Some(package) = matrix.source.kind.package() {
             variables.set("package", package);
         }
-        if let SourceKind::Git(_) = matrix.source.kind {
-            let version = &cell.version;
+        let version = &cell.version;
+        if version.commit.is_some() || matches!(matrix.source.kind, SourceKind::Git(_)) {
             variables.set("commit", version.commit.as_deref().unwrap_or_default());
             variables.set("tag", version.tag.as_deref().unwrap_or_default());
         }

@@ -63,9 +63,7 @@ async fn until_signalled(cli: Cli) -> harness::error::Result<Exit> {
         () = signalled(SignalKind::terminate()) => Exit::Terminated,
         () = signalled(SignalKind::hangup()) => Exit::Terminated,
     };
-    progress::line(
-        "harness: stopped; what was measured is kept, and the next `harness run` goes on",
-    );
+    progress::line("harness: stopped; what was measured is kept, and the same command goes on");
     Ok(exit)
 }
 

@@ -15,7 +15,7 @@ use crate::journal::{BuildRecord, Built, Journal, Record, Run, SessionRecord};
 use crate::outcome::{Gap, GapKind};
 use crate::plan::{self, SessionPlan};
 use crate::stats::real;
-use crate::verdict::{self, Judgement};
+use crate::verdict::{self, Held, Judgement};
 
 /// Sessions that tell how long the next one takes.
 const USUAL: usize = 5;
@@ -161,6 +161,9 @@ pub struct Budget {
     pub time: Duration,
 }
 
+/// Says what is to be held of each pair, given what the verdicts ask for: while the run goes on, and as if it ended now.
+pub type Asks<'a> = dyn Fn(&Run, &Judgement) -> Vec<Held> + Send + Sync + 'a;
+
 /// Holds sessions until the plan has no more or the time is up, and judges.
 pub async fn measure<B: Bench>(
     bench: &B,
@@ -168,10 +171,22 @@ pub async fn measure<B: Bench>(
     budget: Option<Budget>,
     watch: &mut Watch<'_>,
 ) -> Result<Judgement> {
+    let all = |_: &Run, judgement: &Judgement| judgement.held.clone();
+    measure_what(bench, recorder, budget, watch, &all).await
+}
+
+/// Does so where something else than a verdict is wanted of the pairs.
+pub async fn measure_what<B: Bench>(
+    bench: &B,
+    recorder: &mut Recorder,
+    budget: Option<Budget>,
+    watch: &mut Watch<'_>,
+    asks: &Asks<'_>,
+) -> Result<Judgement> {
     loop {
         give_up(recorder, watch)?;
         let left = budget.map(|budget| budget.time.saturating_sub(host::since(budget.begun)));
-        let Some(next) = next(&recorder.run, left) else {
+        let Some(next) = next(&recorder.run, left, asks) else {
             break;
         };
         watch(&Event::SessionStarted(&next), &recorder.run);
@@ -215,14 +230,14 @@ fn give_up(recorder: &mut Recorder, watch: &mut Watch<'_>) -> Result<()> {
 
 /// Returns the next session for which there is time: to measure first, then to confirm what that has flagged. Time for
 /// confirming is kept.
-fn next(run: &Run, left: Option<Duration>) -> Option<SessionPlan> {
-    let held = verdict::so_far(run).held;
+fn next(run: &Run, left: Option<Duration>, asks: &Asks<'_>) -> Option<SessionPlan> {
+    let held = asks(run, &verdict::so_far(run));
     let Some(left) = left.map(|left| left.as_secs_f64()) else {
         return plan::next(run, &held);
     };
     let session = usual_seconds(run);
     // What is flagged when measuring ends here is all that there will be to confirm.
-    let flagged = verdict::conclude(run).held;
+    let flagged = asks(run, &verdict::conclude(run));
     let confirming = real(plan::left_to_confirm(run, &flagged)) * session;
     let plan = if left > confirming + session {
         plan::next(run, &held)

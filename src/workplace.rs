@@ -36,26 +36,30 @@ pub struct Lock {
 impl Workplace {
     /// Opens the named project file, or the nearest one in this folder and those above.
     pub fn open(named: Option<&Path>) -> Result<Self> {
-        let here = std::env::current_dir().map_err(|error| {
-            Error::new(Kind::Machine, "there is no current folder").because(error)
-        })?;
-        let file = match named {
-            Some(file) => Some(here.join(file)),
-            None => here
-                .ancestors()
-                .map(|folder| folder.join(PROJECT_FILE))
-                .find(|file| file.is_file()),
-        };
-        let Some(file) = file else {
-            return Ok(Self {
-                root: here,
+        let here = current_folder()?;
+        match named {
+            Some(file) => Self::of_file(here.join(file)),
+            None => Self::around(&here),
+        }
+    }
+
+    /// Opens the nearest project file in a folder, which is absolute, and those above; where there is none, the folder itself.
+    pub fn around(folder: &Path) -> Result<Self> {
+        let mut files = folder.ancestors().map(|above| above.join(PROJECT_FILE));
+        match files.find(|file| file.is_file()) {
+            Some(file) => Self::of_file(file),
+            None => Ok(Self {
+                root: folder.to_owned(),
                 project: Project::default(),
                 project_text: None,
-            });
-        };
+            }),
+        }
+    }
+
+    fn of_file(file: PathBuf) -> Result<Self> {
         let text = read(&file)?;
         let project = matrix::project::parse_project(&text, &file)?;
-        let root = file.parent().unwrap_or(&here).to_owned();
+        let root = file.parent().unwrap_or(Path::new("/")).to_owned();
         Ok(Self {
             root,
             project,
@@ -237,6 +241,12 @@ pub fn read(file: &Path) -> Result<String> {
             .because(format!("line {line} is not UTF-8"))
             .hint("save the file as UTF-8")
     })
+}
+
+/// Returns the folder that the program was started in.
+pub fn current_folder() -> Result<PathBuf> {
+    std::env::current_dir()
+        .map_err(|error| Error::new(Kind::Machine, "there is no current folder").because(error))
 }
 
 /// Makes a folder with those above it.

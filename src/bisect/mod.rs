@@ -3,7 +3,7 @@
 //! `lineage` says which commit holds which, `reading` turns a session's levels into differences, `likelihood` says how well an effect and a noise
 //! explain them, `posterior` weighs every culprit and "no change", `classes` joins the culprits that no question can tell
 //! apart, `question` chooses what to ask, `ends` says whether there is a change at all, and `sandwich` looks once more at the
-//! culprit with fresh sessions.
+//! culprit with fresh sessions. `likeness` asks of one commit alone which end it is like.
 
 mod classes;
 mod costs;
@@ -12,6 +12,7 @@ mod evidence;
 mod grid;
 mod information;
 mod likelihood;
+mod likeness;
 mod lineage;
 mod posterior;
 mod question;
@@ -24,6 +25,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use likeness::{BAD, CANDIDATE, GOOD, Likeness, Side, likeness};
 pub use lineage::Lineage;
 pub use search::Search;
 

@@ -464,8 +464,9 @@ fn variables(matrix: &Matrix, cell: &Cell, folders: Folders<'_>) -> Variables {
     if let Some(package) = matrix.source.kind.package() {
         variables.set("package", package);
     }
-    if let SourceKind::Git(_) = matrix.source.kind {
-        let version = &cell.version;
+    let version = &cell.version;
+    // A checkout has a commit too, where somebody has looked.
+    if version.commit.is_some() || matches!(matrix.source.kind, SourceKind::Git(_)) {
         variables.set("commit", version.commit.as_deref().unwrap_or_default());
         variables.set("tag", version.tag.as_deref().unwrap_or_default());
     }

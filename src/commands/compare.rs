@@ -1,22 +1,20 @@
 //! `harness compare`: two versions, or folders, head to head. Glue.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::report::{colour, width};
+use super::sides::{built, keep_source, of_folder};
 use super::{Loaded, is_matrix, load, print, run as of_run};
 use crate::cli::{CompareArgs, Format, RunArgs, Selected};
 use crate::error::{Error, Kind, Result};
 use crate::exit::Exit;
 use crate::host;
 use crate::journal::{Record, Run};
-use crate::live::Live;
-use crate::matrix::{Compare, Folder, Matrix, Select, SourceKind, Wanted};
+use crate::matrix::{Compare, Matrix, Select};
 use crate::pipeline;
 use crate::progress::Progress;
 use crate::report::Duel;
 use crate::verdict::Judgement;
-use crate::version::Order;
 use crate::workplace::Workplace;
 
 pub(super) async fn run(workplace: &Workplace, arguments: &CompareArgs) -> Result<Exit> {
@@ -32,21 +30,8 @@ pub(super) async fn run(workplace: &Workplace, arguments: &CompareArgs) -> Resul
     for name in [&arguments.baseline, &arguments.candidate] {
         sides.push(side(workplace, (&matrix, &text), (name, arguments)).await?);
     }
-    let loaded = together(sides)?;
-    loaded.warn(|text| progress.say(text));
-    of_run::needs(&loaded)?;
-    let mut header = of_run::header(workplace, &loaded, &how).await?;
-    // Its journals lie beside the matrix's own, so that no report takes it for a run of the matrix.
-    header.matrix.name = format!("{}-compare", header.matrix.name);
-    header.order = Order::Listed;
-    header.compare = Compare::Previous;
-    let bench = Arc::new(Live::new(
-        workplace,
-        loaded,
-        header.cpus.clone(),
-        &header.run,
-    )?);
-    let mut recorder = of_run::built(workplace, &bench, header, &how, &mut progress).await?;
+    let verb = ("compare", Compare::Previous);
+    let (bench, mut recorder) = built(workplace, sides, verb, &how, &mut progress).await?;
     let mut watch = |event: &pipeline::Event<'_>, run: &Run| progress.show(event, run);
     let budget = arguments
         .budget
@@ -126,6 +111,7 @@ async fn side(
         error
     })?;
     if is_folder(name) {
+        keep_source(&mut loaded);
         for cell in &mut loaded.expansion.cells {
             let axes = cell.id.strip_prefix(&cell.version.name).unwrap_or("");
             cell.id = format!("{name}{axes}");
@@ -149,106 +135,6 @@ fn is_folder(name: &str) -> bool {
         || ["./", "../", "/"]
             .iter()
             .any(|begin| name.starts_with(begin))
-}
-
-/// Returns the matrix with a folder in place of its source: what is there is copied and built as a checkout would be.
-fn of_folder(workplace: &Workplace, mut matrix: Matrix, name: &str) -> Result<Matrix> {
-    let usage = |message: String| Error::new(Kind::Usage, message);
-    let buildable = match &matrix.source.kind {
-        SourceKind::Git(_) | SourceKind::Url(_) | SourceKind::Path(_) => true,
-        SourceKind::Crates(_)
-        | SourceKind::Npm(_)
-        | SourceKind::Pypi(_)
-        | SourceKind::Go(_)
-        | SourceKind::Maven(_)
-        | SourceKind::Attach(_)
-        | SourceKind::List(_) => false,
-    };
-    if !buildable {
-        let why = format!(
-            "{} takes its versions from elsewhere",
-            matrix.file.display()
-        );
-        let hint = "name two of its versions, or a matrix with `[source.git]`, `[source.url]` or `[source.path]`";
-        return Err(usage(format!("`{name}` is a folder"))
-            .because(why)
-            .hint(hint));
-    }
-    let cannot = |why: &dyn std::fmt::Display| {
-        let hint = "a version's name has no `/` at its beginning; a folder must be there";
-        usage(format!("there is no folder {name}"))
-            .because(why)
-            .hint(hint)
-    };
-    let folder = Path::new(name)
-        .canonicalize()
-        .map_err(|error| cannot(&error))?;
-    let (Some(dir), Some(own)) = (
-        folder.parent(),
-        folder.file_name().and_then(|own| own.to_str()),
-    ) else {
-        return Err(cannot(&"it has no name of its own"));
-    };
-    if !folder.is_dir() {
-        return Err(cannot(&"it is a file"));
-    }
-    matrix.source.kind = SourceKind::Path(Folder {
-        dir: PathBuf::from(dir),
-        copied: Some(left_out(workplace, &folder)),
-    });
-    matrix.source.versions = Wanted::Names(vec![own.to_owned()]);
-    matrix.source.order = Order::Listed;
-    matrix.source.compare = Compare::Previous;
-    matrix.includes.clear();
-    Ok(matrix)
-}
-
-/// Returns what is in a folder and not of it: what Harness writes, which changes with every comparison, and in a git
-/// worktree the way to the repository, which a build in the copy could change.
-fn left_out(workplace: &Workplace, folder: &Path) -> Vec<PathBuf> {
-    let root = workplace.root.canonicalize();
-    let root = root.unwrap_or_else(|_| workplace.root.clone());
-    let inside = |path: PathBuf| {
-        let path = root.join(path.strip_prefix(&workplace.root).unwrap_or(&path));
-        path.strip_prefix(folder).map(Path::to_owned).ok()
-    };
-    let written = [workplace.cache(), workplace.reports()].into_iter();
-    let link = folder.join(".git").is_file();
-    let link = link.then(|| PathBuf::from(".git"));
-    written.filter_map(inside).chain(link).collect()
-}
-
-/// Puts the cells of both sides into one run, the baseline's first.
-fn together(sides: Vec<Loaded>) -> Result<Loaded> {
-    let mut sides = sides.into_iter();
-    let Some(mut all) = sides.next() else {
-        return Err(Error::new(Kind::Usage, "there is nothing to compare"));
-    };
-    for other in sides {
-        let before = all.expansion.cells.len();
-        for mut cell in other.expansion.cells {
-            if all.expansion.cells.iter().any(|known| known.id == cell.id) {
-                cell.id.push_str(" again");
-            }
-            all.expansion.cells.push(cell);
-        }
-        let moved = |cell: usize| cell + before;
-        all.expansion
-            .missing
-            .extend(other.expansion.missing.into_iter().map(moved));
-        let excluded = other.expansion.excluded.into_iter();
-        all.expansion
-            .excluded
-            .extend(excluded.map(|(cell, why)| (moved(cell), why)));
-        all.expansion.layers.extend(other.expansion.layers);
-        all.variants.extend(other.variants);
-        for warning in other.warnings {
-            if !all.warnings.contains(&warning) {
-                all.warnings.push(warning);
-            }
-        }
-    }
-    Ok(all)
 }
 
 /// Returns the exit code: what could not be compared is undecided, whatever came of the rest.

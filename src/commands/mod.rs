@@ -35,6 +35,8 @@ mod report;
 mod run;
 mod serve;
 mod shell;
+mod sides;
+mod step;
 
 /// Runs the verb that was asked for.
 pub async fn run(cli: Cli) -> Result<Exit> {
@@ -44,6 +46,7 @@ pub async fn run(cli: Cli) -> Result<Exit> {
         Verb::Run(arguments) => Box::pin(run::run(&workplace?, &arguments)).await,
         Verb::Compare(arguments) => Box::pin(compare::run(&workplace?, &arguments)).await,
         Verb::Bisect(arguments) => Box::pin(bisect::run(&workplace?, &arguments)).await,
+        Verb::Step(arguments) => Box::pin(step::run(cli.project.as_deref(), &arguments)).await,
         Verb::Build(arguments) => build::run(&workplace?, &arguments).await,
         Verb::List(arguments) => list::run(&workplace?, &arguments).await,
         Verb::Check(arguments) => check::run(&workplace?, &arguments).await,

@@ -48,7 +48,7 @@ pub(super) async fn run(workplace: &Workplace, arguments: &RunArgs) -> Result<Ex
         // Each matrix has an equal part of the time, and what those before it have left.
         let time = arguments.budget.map(|budget| budget * place / count);
         let budget = time.map(|time| pipeline::Budget { begun, time });
-        let exit = run_one(workplace, (matrix, text), (arguments, budget)).await?;
+        let exit = Box::pin(run_one(workplace, (matrix, text), (arguments, budget))).await?;
         worst = worse(worst, exit);
     }
     Ok(worst)

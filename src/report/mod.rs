@@ -22,6 +22,7 @@ mod notes;
 mod past;
 mod plot;
 mod release;
+pub mod step;
 mod steps;
 mod terminal;
 mod texts;

@@ -37,6 +37,7 @@ pub(crate) fn run(names: &[&str]) -> Run {
         header: header(cells),
         sessions: Vec::new(),
         given_up: BTreeMap::new(),
+        step: None,
         summary: None,
         torn: false,
     }

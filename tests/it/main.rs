@@ -43,6 +43,7 @@ mod shelf;
 mod shipped;
 mod site;
 mod sources;
+mod step;
 mod supervision;
 mod tools;
 mod url;

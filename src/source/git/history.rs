@@ -12,7 +12,7 @@ use crate::matrix::did_you_mean;
 use crate::version::Version;
 
 /// Digits in a commit's name: one of a million objects shares so many with another once in a million repositories.
-const DIGITS: usize = 10;
+pub(super) const DIGITS: usize = 10;
 
 /// What a shallow repository is to a person who wants its history.
 const CUT: &str = "the repository is shallow: its history is cut, and what lies before is missing";
@@ -363,7 +363,7 @@ fn by_age(mut tags: Vec<(String, Tag<'_>)>) -> Vec<Version> {
 }
 
 /// Makes a version of a commit.
-fn version(name: String, tag: Option<String>, commit: &Commit<'_>) -> Version {
+pub(super) fn version(name: String, tag: Option<String>, commit: &Commit<'_>) -> Version {
     Version {
         name,
         tag,

@@ -4,6 +4,7 @@
 //! the history there. The user's own checkout is only ever read from, and what is checked out or not committed in it
 //! plays no part.
 
+pub(crate) mod checkout;
 pub(crate) mod command;
 pub(crate) mod mirror;
 
