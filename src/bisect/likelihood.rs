@@ -27,8 +27,8 @@ pub(super) struct Truth {
 /// The logs of how likely some readings of one commit are, on either side of the culprit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Thought {
-    good: f64,
-    bad: f64,
+    /// If it is good, and if it is bad.
+    sides: [f64; 2],
     odd: f64,
 }
 
@@ -66,10 +66,15 @@ pub(super) fn weigh(readings: &[Reading], truth: Truth) -> Thought {
     };
     let levels: Vec<f64> = readings.iter().map(|one| one.level(truth.fall)).collect();
     let own = median(&levels).unwrap_or(0.0);
+    let odd = ODD.ln() + at(own) + room(own, readings.len(), truth).ln().min(0.0);
+    let side = |level: f64| {
+        let usual = (1.0 - ODD).ln() + at(level);
+        let (less, more) = (usual.min(odd), usual.max(odd));
+        more + (less - more).exp().ln_1p()
+    };
     Thought {
-        good: (1.0 - ODD).ln() + at(0.0),
-        bad: (1.0 - ODD).ln() + at(truth.fall),
-        odd: ODD.ln() + at(own) + room(own, readings.len(), truth).ln().min(0.0),
+        sides: [side(0.0), side(truth.fall)],
+        odd,
     }
 }
 
@@ -84,9 +89,7 @@ fn room(level: f64, readings: usize, truth: Truth) -> f64 {
 impl Thought {
     /// Returns the log of how likely the readings are if the commit is bad, or if it is not.
     pub(super) fn side(&self, is_bad: bool) -> f64 {
-        let usual = if is_bad { self.bad } else { self.good };
-        let (less, more) = (usual.min(self.odd), usual.max(self.odd));
-        more + (less - more).exp().ln_1p()
+        self.sides[usize::from(is_bad)]
     }
 
     /// Returns the chance that the commit is odd, given its side.
