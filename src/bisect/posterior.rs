@@ -104,6 +104,18 @@ impl Posterior {
         }
     }
 
+    /// Weighs what else is known of some culprits: that it is so many times likelier, as a log, if it is one of them.
+    pub(super) fn reweigh(&mut self, members: &[usize], log: f64) {
+        for member in members {
+            self.culprits[*member] *= log.exp();
+        }
+        let all = self.none + self.culprits.iter().sum::<f64>();
+        self.none /= all;
+        let culprits = self.culprits.iter_mut();
+        let still = self.still.iter_mut().map(|(_, share)| share);
+        culprits.chain(still).for_each(|share| *share /= all);
+    }
+
     /// Returns the chance that there is a change, never quite 0.
     pub(super) fn change(&self) -> f64 {
         (1.0 - self.none).max(f64::MIN_POSITIVE)

@@ -46,21 +46,32 @@ impl Sandwich<'_> {
     /// Wald's (1945) sequential test of the step that the search has found against none at all; how great it is and the noise, the
     /// search knows. What it concludes of the culprit is no part of it.
     pub(super) fn outcome(&self, posterior: &Posterior, certainty: f64) -> Outcome {
-        let steps = self.steps();
-        let all = || steps.iter().map(|steps| evidence(steps, posterior));
         let held = self.held();
         if held < LEAST {
             return Outcome::Open;
         }
-        if all().all(|evidence| evidence >= enough(certainty)) {
-            return Outcome::Confirmed;
-        }
-        let is_missing = all().any(|evidence| evidence <= (MISSED / certainty).ln());
-        if is_missing || held >= MOST {
+        let least = self.least(posterior);
+        if least >= enough(certainty) {
+            Outcome::Confirmed
+        } else if least <= missing(certainty) || held >= MOST {
             Outcome::Contradicted
         } else {
             Outcome::Open
         }
+    }
+
+    /// Returns the log of how many times likelier the fresh sessions are with the step than without, if they say that it is not
+    /// there.
+    pub(super) fn contradiction(&self, posterior: &Posterior, certainty: f64) -> Option<f64> {
+        let least = self.least(posterior);
+        (self.held() >= LEAST && least <= missing(certainty)).then_some(least)
+    }
+
+    /// Returns the log of how many times likelier the step makes the fresh sessions, against that which it shows least against.
+    fn least(&self, posterior: &Posterior) -> f64 {
+        let steps = self.steps();
+        let all = steps.iter().map(|steps| evidence(steps, posterior));
+        all.fold(f64::INFINITY, f64::min)
     }
 
     /// Returns how many fresh sessions a step that is there is expected to take.
@@ -109,6 +120,11 @@ impl Sandwich<'_> {
 /// Returns how great the log of the ratio must be to confirm a step.
 fn enough(certainty: f64) -> f64 {
     (certainty / (1.0 - certainty)).ln()
+}
+
+/// Returns how small it must be to contradict one.
+fn missing(certainty: f64) -> f64 {
+    (MISSED / certainty).ln()
 }
 
 /// Returns the log of how many times likelier differences are with the step than without, on average over effects and noises.

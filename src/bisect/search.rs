@@ -48,6 +48,8 @@ pub struct Search {
     posterior: Posterior,
     /// The levels of the sessions that confirm.
     fresh: Vec<Vec<(usize, f64)>>,
+    /// Classes that those contradicted, and the log of how many times likelier these make them; far below 0.
+    rejected: Vec<(Vec<usize>, f64)>,
     /// Whether the ends were found to differ.
     differ: bool,
     /// Of each commit, how often in a row it was launched and gave no number.
@@ -69,6 +71,7 @@ impl Search {
             posterior: posterior(&lineage, &evidence, settings.least_effect),
             evidence,
             fresh: Vec::new(),
+            rejected: Vec::new(),
             differ: false,
             misses: vec![0; lineage.count()],
             empty: 0,
@@ -99,6 +102,7 @@ impl Search {
                 self.miss(members, levels);
                 if *confirm {
                     self.fresh.push(levels.clone());
+                    self.reject();
                 } else {
                     self.read(levels);
                 }
@@ -138,6 +142,23 @@ impl Search {
             self.differ |= self.looks.differ(&self.evidence.falls);
             let least = self.settings.least_effect;
             self.posterior = posterior(&self.lineage, &self.evidence, least);
+            for (members, log) in &self.rejected {
+                self.posterior.reweigh(members, *log);
+            }
+        }
+    }
+
+    /// Turns from a class that fresh sessions have contradicted to the others, once from each.
+    fn reject(&mut self) {
+        let Some(class) = self.suspected() else {
+            return;
+        };
+        let sandwich = self.sandwich(&class);
+        let against = sandwich.contradiction(&self.posterior, self.settings.certainty);
+        let is_known = self.rejected.iter().any(|one| one.0 == class.members);
+        if let (Some(log), false) = (against, is_known) {
+            self.posterior.reweigh(&class.members, log);
+            self.rejected.push((class.members, log));
         }
     }
 
