@@ -31,6 +31,9 @@ const OF_NOTHING: f64 = 0.2;
 /// Sessions of both ends before it is claimed that there is no change: a few may lie close together by accident.
 const LEAST_FOR_NOTHING: usize = 8;
 
+/// A commit that stands at a level of its own with a chance of more than this is no witness.
+const ODD: f64 = 0.5;
+
 /// A search is futile when it is expected to take so many times the sessions that are left.
 const FUTILE: f64 = 2.0;
 
@@ -261,7 +264,19 @@ impl Search {
     }
 
     fn classes(&self) -> Vec<Class> {
-        classes(&self.lineage, &self.states, &self.posterior.culprits)
+        classes(&self.lineage, &self.witnesses(), &self.posterior.culprits)
+    }
+
+    /// Returns what is known of each commit, one that stands at a level of its own taken for a gap: what it shows tells no more of
+    /// the culprit than if it had no number.
+    fn witnesses(&self) -> Vec<State> {
+        let mut states = self.states.clone();
+        for (commit, odd) in &self.posterior.odd {
+            if odd.iter().sum::<f64>() > ODD {
+                states[*commit] = State::Gap;
+            }
+        }
+        states
     }
 
     /// Returns the class that is likely enough to be confirmed: more than the certainty asked for, unless no question would lead
@@ -291,7 +306,7 @@ impl Search {
     }
 
     fn sandwich(&self, class: &Class) -> Sandwich<'_> {
-        let (raced, against) = around(&self.lineage, &self.states, class);
+        let (raced, against) = around(&self.lineage, &self.witnesses(), class);
         Sandwich {
             raced,
             against,
