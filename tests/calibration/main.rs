@@ -4,9 +4,12 @@
 #![expect(clippy::print_stdout, reason = "the rows are for the person who asked")]
 
 mod published;
+mod searches;
 mod suite;
 mod tools;
 
+use searches::rivals::{Given, Rival};
+use searches::rows::{KINDS, Searches};
 use suite::looking;
 use suite::pairs::Tool;
 use suite::rows::{self, Row, Target};
@@ -15,6 +18,9 @@ use suite::table;
 
 /// Simulated runs of each row.
 const RUNS: usize = 30;
+
+/// Simulated searches of each kind that is searched here.
+const SEARCHES: usize = 12;
 
 /// Returns whether the count does not refute that the target is reached: if the chance were just what it must be, a
 /// count this far on the wrong side would come for one seed in a thousand.
@@ -108,4 +114,90 @@ fn a_watch_that_takes_wandering_for_steps_raises_alarms() {
     for watch in [Watch::Harness, Watch::Otava, Watch::Perfherder, Watch::Asv] {
         assert!(of(7, watch) > 0.8, "{watch:?}");
     }
+}
+
+/// Searches some kinds of histories, by how they are called, and asserts that no row is refuted.
+fn hold_searches(kinds: &[&str]) -> Vec<Searches> {
+    let kinds = KINDS.into_iter().filter(|kind| kinds.contains(&kind.what));
+    let all: Vec<Searches> = kinds
+        .map(|kind| searches::rows::searches(kind, SEARCHES))
+        .collect();
+    assert!(!all.is_empty());
+    for one in &all {
+        hold(&one.rows());
+    }
+    print!("{}", searches::table::costs(&all));
+    let (declared, _) = searches::rows::declared(&all);
+    assert!(
+        declared.found.of == 0 || may_hold(&declared),
+        "{declared:?}"
+    );
+    all
+}
+
+#[test]
+fn searches_name_the_culprit_and_take_few_launches_for_a_great_change() {
+    let all = hold_searches(&["3 sd slower", "5 sd slower"]);
+    let [great, greater] = &all[..] else {
+        panic!("two kinds");
+    };
+    let launches = |one: &Searches| one.mean(|spent| spent.total().launches);
+    assert!(launches(greater) < launches(great) && launches(great) < 60.0);
+}
+
+#[test]
+fn searches_without_a_change_name_nobody() {
+    hold_searches(&["no change", "no change, t with 5 degrees of freedom"]);
+}
+
+#[test]
+fn searches_name_no_single_commit_of_a_stretch_that_cannot_be_built() {
+    hold_searches(&["3 sd slower, 22 % cannot be built"]);
+}
+
+#[test]
+fn searches_are_not_led_astray_by_another_commit_or_by_merges() {
+    let others = [
+        "3 sd slower, another commit alone 10 sd faster",
+        "3 sd slower, a graph with merges",
+    ];
+    for one in hold_searches(&others) {
+        // At 95 %, fewer than 8 of 12 would come for one seed in a thousand.
+        assert!(one.right().hits >= 8, "{:?}", one.right());
+    }
+}
+
+#[test]
+fn other_searches_find_a_great_change_and_a_threshold_names_somebody_without_one() {
+    let beside = |what: &str, given| {
+        let kind = KINDS.into_iter().find(|kind| kind.what == what).unwrap();
+        let found = searches::rows::beside(kind, given, SEARCHES);
+        let ours = [searches::rows::searches(kind, 1)];
+        print!(
+            "{}",
+            searches::table::beside(&ours, &[(0, given, found.clone())])
+        );
+        found
+    };
+    for (rival, found) in Rival::ALL.iter().zip(beside("5 sd slower", Given::Still)) {
+        let (right, _, launches) = found.unwrap();
+        assert!(
+            right.hits >= 9 && launches >= 7.0,
+            "{rival:?} {right:?} {launches}"
+        );
+    }
+    // Halving by launches that differ by 15 % finds 5 % in few of seven steps and nearly never in all of them.
+    let (right, ..) = beside("5 sd slower", Given::Alone)[0].unwrap();
+    assert!(right.hits <= 3, "{right:?}");
+    let (_, wrong, launches) = beside("no change", Given::Races)[0].unwrap();
+    assert!(
+        wrong.hits == SEARCHES && launches < 15.0,
+        "{wrong:?} {launches}"
+    );
+    let graph = beside("3 sd slower, a graph with merges", Given::Races);
+    assert_eq!(
+        graph.iter().flatten().count(),
+        3,
+        "the others search lines alone"
+    );
 }

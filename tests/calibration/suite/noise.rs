@@ -77,8 +77,22 @@ impl Random {
         (0..length).map(|_| next()).collect()
     }
 
+    /// Returns what one launch adds to its log speed, if `sd` is the standard deviation of launches and `pair` that of the
+    /// difference of two. What a machine adds to all that runs on it, and a version to all its launches, is no part of it.
+    pub(crate) fn launch(&mut self, noise: Noise, sd: f64, pair: f64) -> f64 {
+        match noise {
+            Noise::Student(freedom) => sd * self.student(freedom),
+            Noise::Spikes(least, most) => {
+                let slow = self.uniform() < 0.05;
+                let by = pair * (least + (most - least) * self.uniform());
+                sd * self.normal() - if slow { by } else { 0.0 }
+            }
+            Noise::Normal | Noise::Drift(_) | Noise::Graded | Noise::Wild => sd * self.normal(),
+        }
+    }
+
     /// Returns a value of Student's t, scaled to variance 1.
-    fn student(&mut self, freedom: usize) -> f64 {
+    pub(crate) fn student(&mut self, freedom: usize) -> f64 {
         let squares: f64 = (0..freedom).map(|_| self.normal().powi(2)).sum();
         let freedom = real(freedom);
         self.normal() * ((freedom - 2.0) / squares).sqrt()
@@ -194,16 +208,12 @@ impl<'plan> Machine<'plan> {
 
     /// Returns what one launch of a version adds to its log speed.
     fn launch(&self, version: usize, random: &mut Random) -> f64 {
-        let sd = self.sds[version];
+        let own = random.launch(self.plan.noise, self.sds[version], self.plan.sd);
         match self.plan.noise {
-            Noise::Student(freedom) => sd * random.student(freedom),
-            Noise::Spikes(least, most) => {
-                let slow = random.uniform() < 0.05;
-                let by = self.plan.sd * (least + (most - least) * random.uniform());
-                sd * random.normal() - if slow { by } else { 0.0 }
+            Noise::Drift(_) => own + self.level * (1.0 + 0.1 * random.normal()),
+            Noise::Normal | Noise::Student(_) | Noise::Spikes(..) | Noise::Graded | Noise::Wild => {
+                own
             }
-            Noise::Drift(_) => sd * random.normal() + self.level * (1.0 + 0.1 * random.normal()),
-            Noise::Normal | Noise::Graded | Noise::Wild => sd * random.normal(),
         }
     }
 }
