@@ -1,4 +1,4 @@
-//! Answers `/1/2/3/4/5/6/7/8/hello` with "Hello World\n" on 127.0.0.1 and the port given as first argument, behind eight
+//! Answers `/1/2/3/4/5/hello` with "Hello World\n" on 127.0.0.1 and the port given as first argument, behind five
 //! routers, each nested in the one before.
 
 use std::error::Error;
@@ -8,7 +8,7 @@ use axum::routing::get;
 use axum::{Router, Server};
 
 /// How deep the answer lies.
-const DEPTH: usize = 8;
+const DEPTH: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let port: u16 = std::env::args()
