@@ -16,7 +16,7 @@ FORMS = {
 def read(path):
     with open(path) as file:
         rows = [line.rstrip("\n").split("\t") for line in file]
-    names = ("form", "seed", "right", "ending", "named", "effect", "seconds", "asked", "sessions", "launches")
+    names = ("form", "seed", "right", "ending", "named", "effect", "odds", "seconds", "asked", "sessions", "launches")
     return [dict(zip(names, row)) for row in rows]
 
 
@@ -51,9 +51,9 @@ def cell(row):
     if row is None:
         return ""
     wrong = "" if row["right"] == "yes" else "**wrong:** "
-    effect = "" if row["effect"] == "-" else f", {row['effect']} %"
-    named = "" if row["named"] in ("0", "1") else f" of {row['named']}"
-    return f"{wrong}{row['ending']}{named}{effect}; {row['seconds']} s, {row['launches']} launches"
+    sure = "" if row["odds"] == "-" else f", {row['effect']} %, odds {row['odds']} %"
+    named = "" if row["named"] in ("0", "1") else f", {row['named']} commits"
+    return f"{wrong}{row['ending']}{named}{sure}; {row['seconds']} s, {row['launches']} launches"
 
 
 def main():
