@@ -27,7 +27,7 @@ use crate::workplace::{self, Workplace};
 const MEMBERS: usize = 3;
 
 /// Sessions at most, where nobody says.
-const SESSIONS: usize = 120;
+const SESSIONS: usize = 150;
 
 /// What is searched, and how.
 #[derive(Debug, Clone)]
@@ -192,6 +192,8 @@ async fn commits(
     let git = git.clone();
     matrix.source.order = Order::Topo;
     matrix.source.versions = Wanted::All;
+    // A commit is no version, so its program cannot say that it is one.
+    matrix.build.proof = None;
     let selected = Selected {
         only: wish.only.clone(),
         ..Selected::default()
