@@ -92,7 +92,7 @@ impl Random {
     }
 
     /// Returns a value of Student's t, scaled to variance 1.
-    pub(crate) fn student(&mut self, freedom: usize) -> f64 {
+    fn student(&mut self, freedom: usize) -> f64 {
         let squares: f64 = (0..freedom).map(|_| self.normal().powi(2)).sum();
         let freedom = real(freedom);
         self.normal() * ((freedom - 2.0) / squares).sqrt()
