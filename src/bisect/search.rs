@@ -21,8 +21,11 @@ const MOST_EMPTY: usize = 4;
 /// A commit that was launched so often in a row and gave no number, where others did, is taken for a gap.
 const MOST_MISSES: usize = 3;
 
-/// Which part of the doubt that may be left is left of a change when none is claimed: the chance is looked at after every
-/// session, and would be passed by accident too often.
+/// Which part of the doubt that may be left the search itself may leave; the rest is for the fresh sessions at its end.
+const OF_SEARCH: f64 = 0.5;
+
+/// Which part of it may be left of a change when none is claimed: the chance is looked at after every session, and
+/// would be passed by accident too often.
 const OF_NOTHING: f64 = 0.2;
 
 /// Sessions of both ends before it is claimed that there is no change: a few may lie close together by accident.
@@ -276,10 +279,15 @@ impl Search {
         states
     }
 
-    /// Returns the class that is likely enough to be confirmed.
+    /// Returns the class that is likely enough to be confirmed: more than the certainty asked for, unless no question would lead
+    /// farther.
     fn suspected(&self) -> Option<Class> {
         let likeliest = self.classes().into_iter().next();
-        likeliest.filter(|class| self.differ && class.odds >= self.settings.certainty)
+        likeliest.filter(|class| {
+            let is_clear = class.odds >= self.allow(OF_SEARCH);
+            let is_enough = class.odds >= self.settings.certainty;
+            self.differ && (is_clear || is_enough && self.question(&ALL).is_none())
+        })
     }
 
     /// Returns what to ask next; none where that is futile.

@@ -310,8 +310,14 @@ fn what_fresh_sessions_do_not_show_is_not_found() {
     let Ending::Unresolved(open) = ending else {
         panic!("{ending:?}");
     };
-    assert_eq!((open.why, &open.range[..]), (Why::NotConfirmed, &[5][..]));
-    assert!(open.effect.unwrap().estimate < -0.02 && open.confirmed.unwrap().estimate > -0.02);
+    // The search turns to the others, and comes back to it or finds that nothing else explains it either.
+    assert!(
+        matches!(open.why, Why::NotConfirmed | Why::Futile),
+        "{open:?}"
+    );
+    assert!(open.effect.unwrap().estimate < -0.02);
+    assert!(open.confirmed.is_none_or(|effect| effect.estimate > -0.02));
+    assert!(open.spent.confirm.sessions > 0);
 }
 
 #[test]
