@@ -24,6 +24,10 @@ use crate::version::Version;
 
 /// Held while Maven fills its local repository, which one before version 3.9 does not guard against another.
 static RESOLVING: Mutex<()> = Mutex::const_new(());
+/// What fetches. The version that Maven itself would take, 2.8, leaves out a part of what plugins need, so that a build without the
+/// network fails wherever nothing else has fetched that before.
+const PLUGIN: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1";
+
 /// The file, in what is fetched, where Maven lists what it resolved.
 const RESOLVED: &str = "dependencies.txt";
 
@@ -103,12 +107,13 @@ fn package(arguments: &[String]) -> Command {
 async fn resolve(bench: &Bench<'_>, arguments: &[String]) -> OrStop<()> {
     let folder = bench.folder;
     let mut words = arguments.to_vec();
+    let goal = |name: &str| format!("{PLUGIN}:{name}");
     words.extend([
-        "dependency:go-offline".to_owned(),
-        "dependency:copy-dependencies".to_owned(),
+        goal("go-offline"),
+        goal("copy-dependencies"),
         "-DincludeScope=runtime".to_owned(),
         format!("-DoutputDirectory={}", folder.out.join("lib").display()),
-        "dependency:list".to_owned(),
+        goal("list"),
         format!("-DoutputFile={}", folder.src.join(RESOLVED).display()),
     ]);
     let _alone = RESOLVING.lock().await;
